@@ -1,0 +1,34 @@
+"""The proposer protocol: draft what may come next, and learn from what became of it.
+
+A proposer sees token ids only. It is told every id that is decided, in order, and so keeps its own
+incremental state; it never sees logits, text, the KV cache or another proposer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from velospec.core.draft import Draft, Verdict
+
+
+class Proposer(Protocol):
+    """One source of drafts."""
+
+    name: str
+
+    def begin(self, ids: Sequence[int]) -> None:
+        """Start a request whose prompt is `ids`. Forgets the request before."""
+        ...
+
+    def extend(self, ids: Sequence[int]) -> None:
+        """Take note of newly decided `ids`; amortised O(1) per id."""
+        ...
+
+    def propose(self, limit: int) -> Draft:
+        """The best draft of at most `limit` ids after what was decided so far; EMPTY if there is none."""
+        ...
+
+    def observe(self, verdict: Verdict) -> None:
+        """Take note of what became of a draft of this proposer."""
+        ...
