@@ -1,0 +1,283 @@
+"""KV slots and batches of one loaded model. Token ids and positions in, logits out; nothing else is known.
+
+Two things here decide exactness. Every batch that reaches llama.cpp has at least `min_rows` rows, since a
+single row may run other kernels than several: a lone row is padded with a second one, which is cut off again
+and cannot influence the first (attention is causal). And a batch never exceeds llama.cpp's physical batch, so
+that it is never split behind our back.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from velospec.backends.base import Logits
+from velospec.backends.cpu import usable_cores
+from velospec.backends.llama_cpp import library
+from velospec.backends.llama_cpp.library import Handle, lib
+from velospec.backends.llama_cpp.options import KvType, LlamaOptions
+from velospec.backends.llama_cpp.vocabulary import LlamaVocabulary
+from velospec.core.errors import BackendError, CancelledError, ContextError, ModelLoadError
+
+_KV_TYPES = {KvType.F16: lib.GGML_TYPE_F16, KvType.BF16: 30}  # ggml_type; the binding names no BF16
+_ABORTED = 2  # what llama_decode returns when the abort callback said so
+
+
+class LlamaBackend:
+    """Implements `backends.base.Backend` with llama.cpp.
+
+    One thread at a time may call it; `abort` may come from any thread.
+    """
+
+    def __init__(
+        self, path: Path, options: LlamaOptions | None = None, progress: library.Progress | None = None
+    ) -> None:
+        """Load the model of the GGUF file `path`. Raises ModelLoadError."""
+        options = options or LlamaOptions()
+        self.options = options
+        self.threads = options.threads or usable_cores()
+        self._path = path
+        self._model = library.load_model(path, gpu_layers=options.gpu_layers, progress=progress)
+        self._context: Handle = None
+        try:
+            _refuse_unsupported(self._model, path)
+            self.vocabulary = LlamaVocabulary(self._model)
+            self._open_context()
+        except BaseException:
+            self.close()
+            raise
+
+    def _open_context(self) -> None:
+        options = self.options
+        self._abort = _AbortFlag()
+        self._batch = _Batch(options.batch)
+        self._context = lib.llama_init_from_model(self._model, self._context_params())
+        if not self._context:
+            raise library.load_error(self._path)
+        self._memory = lib.llama_get_memory(self._context)
+        self._abort.attach(self._context)
+        self.slots = options.slots
+        self.min_rows = options.min_rows
+        self.max_rows = options.max_rows
+        # A lone row at the very end needs room for the row that pads it.
+        self.context: int = min(options.context, lib.llama_n_ctx_seq(self._context) - (self.min_rows - 1))
+        self._lengths = [0] * self.slots
+        self._views: dict[tuple[int, int], Logits] = {}
+
+    def _context_params(self) -> Handle:
+        options = self.options
+        trained = lib.llama_model_n_ctx_train(self._model)
+        per_slot = min(options.context + options.min_rows - 1, trained)
+        params = lib.llama_context_default_params()
+        params.n_ctx = per_slot * options.slots
+        params.n_batch = params.n_ubatch = options.batch
+        params.n_seq_max = options.slots
+        params.n_outputs_max = max(options.max_rows, options.slots)  # llama.cpp reserves one per slot
+        params.n_threads = params.n_threads_batch = self.threads
+        params.type_k = params.type_v = _KV_TYPES[options.kv_type]
+        params.flash_attn_type = int(options.flash_attention)  # llama_flash_attn_type: 0 off, 1 on
+        params.swa_full = True  # keep what a sliding window would drop, so that it can be rolled back
+        params.kv_unified = False  # each slot its own stream: a slot's numbers ignore its neighbours
+        params.no_perf = True
+        return params
+
+    @property
+    def can_rollback(self) -> bool:
+        """Whether `truncate` to any length works; recurrent and hybrid models keep one state only."""
+        return not (lib.llama_model_is_recurrent(self._model) or lib.llama_model_is_hybrid(self._model))
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of the weights and of the KV cache of all slots; scratch buffers not counted."""
+        positions = lib.llama_n_ctx_seq(self._context) * self.slots
+        heads = lib.llama_model_n_head_kv(self._model)
+        head_size = lib.llama_model_n_embd(self._model) // lib.llama_model_n_head(self._model)
+        meta = self.vocabulary.metadata
+        architecture = meta.get("general.architecture", "")
+        key = int(meta.get(f"{architecture}.attention.key_length", head_size))
+        value = int(meta.get(f"{architecture}.attention.value_length", head_size))
+        per_position = lib.llama_model_n_layer(self._model) * heads * (key + value) * 2
+        return int(lib.llama_model_size(self._model) + positions * per_position)
+
+    def length(self, slot: int) -> int:
+        """Positions of `slot` that are in the KV cache."""
+        return self._lengths[slot]
+
+    def prefill(self, slot: int, ids: Sequence[int], position: int) -> None:
+        """Put `ids` into the KV cache of `slot` from `position` on, no logits.
+
+        Runs in chunks of at most `options.batch` rows. `position` must be the slot's length.
+
+        Raises:
+            ContextError: they do not fit.
+            BackendError: llama.cpp failed; the slot is as before the call.
+            CancelledError: `abort` was called meanwhile; the slot is as before the call.
+        """
+        self._check(slot, len(ids), position)
+        try:
+            for start, end in _chunks(len(ids), self.options.batch, self.min_rows):
+                self._run(slot, ids[start:end], position + start, scored=False)
+        except (BackendError, CancelledError):
+            self.truncate(slot, position)
+            raise
+
+    def decode(self, slot: int, ids: Sequence[int], position: int) -> Logits:
+        """As `prefill`, and return the logits of every row, at most `max_rows`.
+
+        Returns a view of llama.cpp's own buffer, shape [len(ids), vocabulary.size], float32, valid until the
+        next call. Raises as `prefill`.
+        """
+        rows = len(ids)
+        if not 1 <= rows <= self.max_rows:
+            raise BackendError(f"A decode takes 1 to {self.max_rows} rows, not {rows}.")
+        self._check(slot, rows, position)
+        self._run(slot, ids, position, scored=True)
+        pointer = lib.llama_get_logits_ith(self._context, 0)
+        if not pointer:
+            raise BackendError("llama.cpp returned no logits.")
+        key = (ctypes.addressof(pointer.contents), rows)
+        view = self._views.get(key)
+        if view is None:
+            view = self._views[key] = np.ctypeslib.as_array(pointer, (rows, self.vocabulary.size))
+        return view
+
+    def truncate(self, slot: int, length: int) -> None:
+        """Cut the KV cache of `slot` back to its first `length` positions. Raises BackendError if refused."""
+        if length >= self._lengths[slot]:
+            return
+        self._remove(slot, length)
+        self._lengths[slot] = length
+
+    def abort(self) -> None:
+        """Make the call in progress raise CancelledError within about a millisecond; any thread may call.
+
+        Does nothing between calls: set a cancel token first, which the caller reads between them.
+        """
+        self._abort.set()
+
+    def close(self) -> None:
+        """Free the model; the backend is unusable afterwards. Idempotent."""
+        self._views = {}
+        if self._context:
+            lib.llama_free(self._context)
+            self._context = None
+        if self._model:
+            lib.llama_model_free(self._model)
+            self._model = None
+
+    def _check(self, slot: int, rows: int, position: int) -> None:
+        length = self._lengths[slot]
+        if position != length:
+            raise BackendError(f"Slot {slot} holds {length} positions; rows cannot start at {position}.")
+        if position + rows > self.context:
+            raise ContextError(
+                f"{position + rows} tokens do not fit the context of {self.context}.",
+                "Shorten the prompt or open the model with a larger context.",
+            )
+
+    def _run(self, slot: int, ids: Sequence[int], position: int, *, scored: bool) -> None:
+        """One native batch, padded to `min_rows`. On failure the slot keeps its former length."""
+        rows = len(ids)
+        padded = ids if rows >= self.min_rows else [*ids, ids[-1]]
+        batch = self._batch.fill(slot, padded, position, scored=scored)
+        self._abort.clear()
+        status = lib.llama_decode(self._context, batch)
+        if status:
+            self._remove(slot, position)
+            if status == _ABORTED:
+                raise CancelledError("The decode was stopped.")
+            raise BackendError(
+                f"llama.cpp could not decode {rows} rows at position {position} (status {status}).",
+                "Restart the daemon with: velospec daemon stop",
+            )
+        if len(padded) > rows:
+            self._remove(slot, position + rows)
+        self._lengths[slot] = position + rows
+
+    def _remove(self, slot: int, length: int) -> None:
+        """Drop the positions of `slot` from `length` on, and make sure that what is left is whole."""
+        removed = lib.llama_memory_seq_rm(self._memory, slot, length, -1)
+        kept_from = lib.llama_memory_seq_pos_min(self._memory, slot) if length else 0
+        if not removed or kept_from > 0:
+            raise BackendError(
+                f"The model's cache cannot be cut back to {length} tokens.",
+                "Speculation is not possible with this model; choose another one.",
+            )
+
+
+class _Batch:
+    """The arrays of a llama_batch, allocated once and filled in place."""
+
+    def __init__(self, rows: int) -> None:
+        self._tokens = np.zeros(rows, np.int32)
+        self._positions = np.zeros(rows, np.int32)
+        self._steps = np.arange(rows, dtype=np.int32)
+        self._sequence = (ctypes.c_int32 * 1)()
+        self._counts = np.ones(rows, np.int32)
+        pointer = ctypes.POINTER(ctypes.c_int32)
+        self._sequences = (pointer * rows)(*[ctypes.cast(self._sequence, pointer)] * rows)
+        self._scored_rows, self._silent_rows = np.ones(rows, np.int8), np.zeros(rows, np.int8)
+        self._scored, self._silent = self._struct(self._scored_rows), self._struct(self._silent_rows)
+
+    def _struct(self, outputs: np.ndarray[Any, np.dtype[np.int8]]) -> Handle:
+        batch = lib.llama_batch()
+        batch.token = self._tokens.ctypes.data_as(ctypes.POINTER(ctypes.c_int32))
+        batch.pos = self._positions.ctypes.data_as(ctypes.POINTER(ctypes.c_int32))
+        batch.n_seq_id = self._counts.ctypes.data_as(ctypes.POINTER(ctypes.c_int32))
+        batch.seq_id = self._sequences
+        batch.logits = outputs.ctypes.data_as(ctypes.POINTER(ctypes.c_int8))
+        return batch
+
+    def fill(self, slot: int, ids: Sequence[int], position: int, *, scored: bool) -> Handle:
+        rows = len(ids)
+        self._tokens[:rows] = ids
+        np.add(self._steps[:rows], position, out=self._positions[:rows])
+        self._sequence[0] = slot
+        batch = self._scored if scored else self._silent
+        batch.n_tokens = rows
+        return batch
+
+
+class _AbortFlag:
+    """A byte that llama.cpp's abort callback reads, before each node of the graph.
+
+    A Python callback would take the interpreter's lock a thousand times per decode. The C library's `strlen`
+    over a two-byte buffer does the same with no Python at all: it answers 0 (go on) or 1 (stop).
+    """
+
+    def __init__(self) -> None:
+        self._text = ctypes.create_string_buffer(2)
+        function = ctypes.CDLL(None).strlen
+        self._callback = ctypes.cast(function, lib.ggml_abort_callback)
+
+    def attach(self, context: Handle) -> None:
+        lib.llama_set_abort_callback(context, self._callback, ctypes.cast(self._text, ctypes.c_void_p))
+
+    def set(self) -> None:
+        self._text[0] = b"\x01"
+
+    def clear(self) -> None:
+        self._text[0] = b"\x00"
+
+
+def _chunks(count: int, most: int, least: int) -> Iterator[tuple[int, int]]:
+    """Bounds that cut `count` rows into chunks of at most `most`, none under `least` unless `count` is."""
+    start = 0
+    while start < count:
+        end = min(start + most, count)
+        if 0 < count - end < least:
+            end = count - least
+        yield start, end
+        start = end
+
+
+def _refuse_unsupported(model: Handle, path: Path) -> None:
+    if not lib.llama_model_has_decoder(model) or lib.llama_model_has_encoder(model):
+        raise ModelLoadError(
+            f"{path.name} does not generate text token by token.",
+            "Choose a decoder-only language model; velospec model list shows some.",
+        )
