@@ -1,0 +1,98 @@
+-- Taking the offered text into the buffer: all of it, or its next word or line.
+--
+-- Neovim keeps an item as it was when the answer came. What the user typed since then is in the buffer
+-- already, so the item's range is grown up to the cursor first; an item that the typed text contradicts
+-- is dropped. The server learns of partial acceptance from the change itself.
+local M = {}
+
+-- The corners of a vim.Range, 0-based bytes.
+local function corners(range)
+  if range.start_row then
+    return range.start_row, range.start_col, range.end_row, range.end_col
+  end
+  return range.start.row, range.start.col, range.end_.row, range.end_.col
+end
+
+-- The part of `text` that one key accepts: leading white space and a word, or one run of other marks.
+---@param text string
+---@return string
+function M.word(text)
+  local space, rest = text:match('^(%s*)(.*)$')
+  local word = rest:match('^[%w_\128-\255]+') or rest:match('^[^%w_%s\128-\255]+') or ''
+  return space .. word
+end
+
+-- The first line of `text`; where that is empty, the line break and the line after it.
+---@param text string
+---@return string
+function M.line(text)
+  return text:match('^\n*[^\n]*')
+end
+
+-- Splits an item at the cursor.
+---@param item vim.lsp.inline_completion.Item
+---@return string? rest  what is still to insert at the cursor; nil when the buffer no longer fits
+---@return integer? tail column where the item's range ends on the cursor's line (0-based, exclusive)
+local function remaining(item)
+  local row, col = unpack(vim.api.nvim_win_get_cursor(0))
+  row = row - 1
+  if not item.range then
+    return item.insert_text, col
+  end
+  local start_row, start_col, end_row, end_col = corners(item.range)
+  if start_row ~= row or end_row ~= row or start_col > col then
+    return nil
+  end
+  local typed = vim.api.nvim_buf_get_text(0, row, start_col, row, col, {})[1]
+  if not vim.startswith(item.insert_text, typed) then
+    return nil
+  end
+  return item.insert_text:sub(#typed + 1), math.max(end_col, col)
+end
+
+local function put(text, tail)
+  local row, col = unpack(vim.api.nvim_win_get_cursor(0))
+  local lines = vim.split(text, '\n', { plain = true })
+  vim.api.nvim_buf_set_text(0, row - 1, col, row - 1, tail, lines)
+  vim.api.nvim_win_set_cursor(0, { row + #lines - 1, (#lines == 1 and col or 0) + #lines[#lines] })
+end
+
+-- Accepts what is shown, cut by `part`; false when nothing is shown.
+---@param part? fun(text: string): string  default: all of it
+---@return boolean
+function M.accept(part)
+  return vim.lsp.inline_completion.get({
+    on_accept = function(item)
+      if type(item.insert_text) ~= 'string' then
+        return item -- a snippet: Neovim expands it
+      end
+      local rest, tail = remaining(item)
+      if not rest then
+        return nil
+      end
+      local chosen = part and part(rest) or rest
+      if chosen ~= rest then
+        local col = vim.api.nvim_win_get_cursor(0)[2]
+        put(chosen, col)
+        return nil
+      end
+      put(rest, tail)
+      local client = item.command and vim.lsp.get_client_by_id(item.client_id)
+      if client then
+        client:exec_cmd(item.command, { bufnr = vim.api.nvim_get_current_buf() })
+      end
+    end,
+  })
+end
+
+-- Hides what is shown; false when nothing is.
+---@return boolean
+function M.dismiss()
+  return vim.lsp.inline_completion.get({
+    on_accept = function()
+      return nil
+    end,
+  })
+end
+
+return M

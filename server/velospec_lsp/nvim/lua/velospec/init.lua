@@ -1,0 +1,188 @@
+-- VeloSpec in Neovim 0.12: starts the language server, shows its completions as ghost text, maps the keys.
+--
+--   require('velospec').setup({
+--     keys = { accept = '<Tab>' },   -- a key, or false for none; see the defaults below
+--     settings = { ... },            -- the server's settings, as docs/editors.md lists them
+--     cmd = { 'velospec-lsp', '--stdio' },
+--     filetypes = nil,               -- nil: every file
+--   })
+--
+-- It knows no model and no decoding; all it does, it does through Neovim's own LSP client.
+local M = {}
+
+---@class velospec.Options
+---@field cmd? string[]  the server's command
+---@field filetypes? string[]  where to complete; nil for every file
+---@field keys? table<string, string|false>  see `defaults`
+---@field settings? table<string, any>  the server's settings
+
+---@type velospec.Options
+local defaults = {
+  keys = {
+    accept = '<Tab>',
+    accept_word = '<M-Right>',
+    accept_line = '<M-C-Right>',
+    dismiss = '<C-]>',
+    next = '<M-]>',
+  },
+}
+
+-- The last velospec/status notification of each server, by client id.
+---@type table<integer, { kind: string, message: string }>
+local status = {}
+
+-- What this Neovim lacks; nil when it has all.
+---@return string?
+function M.missing()
+  if vim.lsp and vim.lsp.inline_completion and vim.lsp.config and vim.lsp.enable then
+    return nil
+  end
+  local version = vim.fn.matchstr(vim.fn.execute('version'), 'NVIM v\\S*')
+  return ('VeloSpec needs Neovim 0.12 or later (vim.lsp.inline_completion is missing in %s)'):format(version)
+end
+
+local function say(message, level)
+  vim.notify(message, level or vim.log.levels.INFO, { title = 'VeloSpec' })
+end
+
+---@return vim.lsp.Client?
+local function client_here()
+  return vim.lsp.get_clients({ name = 'velospec', bufnr = 0 })[1] or vim.lsp.get_clients({ name = 'velospec' })[1]
+end
+
+local function validate(options)
+  vim.validate('options', options, 'table')
+  vim.validate('cmd', options.cmd, 'table', true)
+  vim.validate('filetypes', options.filetypes, 'table', true)
+  vim.validate('settings', options.settings, 'table', true)
+  vim.validate('keys', options.keys, 'table', true)
+  for name in pairs(options) do
+    if not vim.list_contains({ 'cmd', 'filetypes', 'settings', 'keys' }, name) then
+      error(("velospec: setup() has no option '%s'"):format(name), 3)
+    end
+  end
+  for name, key in pairs(options.keys or {}) do
+    if defaults.keys[name] == nil then
+      error(("velospec: there is no key named '%s'"):format(name), 3)
+    end
+    vim.validate('keys.' .. name, key, function(value)
+      return value == false or (type(value) == 'string' and value ~= '')
+    end, 'a key or false')
+  end
+end
+
+local function configure(options)
+  vim.lsp.config('velospec', {
+    cmd = options.cmd or { 'velospec-lsp', '--stdio' },
+    filetypes = options.filetypes,
+    root_markers = { '.git' },
+    init_options = options.settings,
+    settings = { velospec = options.settings },
+    handlers = {
+      ['velospec/status'] = function(_, params, context)
+        status[context.client_id] = params
+        vim.cmd.redrawstatus({ bang = true })
+      end,
+    },
+    on_exit = function(_, _, client_id)
+      status[client_id] = nil
+    end,
+  })
+  vim.lsp.enable('velospec')
+  vim.lsp.inline_completion.enable()
+end
+
+-- Starts the server for the files that are open and those to come. Call it once, from init.lua.
+---@param options? velospec.Options
+---@return boolean  false, with a message, where Neovim is too old
+function M.setup(options)
+  local missing = M.missing()
+  if missing then
+    say(missing, vim.log.levels.ERROR)
+    return false
+  end
+  options = options or {}
+  validate(options)
+  configure(options)
+  require('velospec.keys').map(vim.tbl_extend('force', defaults.keys, options.keys or {}))
+  return true
+end
+
+-- For the status line: %{v:lua.require'velospec'.statusline()}. Empty where no server serves this buffer.
+---@return string
+function M.statusline()
+  local client = vim.lsp.get_clients({ name = 'velospec', bufnr = 0 })[1]
+  if not client then
+    return ''
+  end
+  if not vim.lsp.inline_completion.is_enabled({ bufnr = 0 }) then
+    return 'VeloSpec off'
+  end
+  local last = status[client.id]
+  if not last or last.kind == 'ready' or not last.message or last.message == '' then
+    return 'VeloSpec'
+  end
+  return 'VeloSpec: ' .. last.message
+end
+
+-- Asks the server for `command` and shows its answer.
+local function ask(command, arguments)
+  local client = client_here()
+  if not client then
+    say('no VeloSpec server runs; open a file, or see :checkhealth velospec', vim.log.levels.WARN)
+    return
+  end
+  client:request('workspace/executeCommand', { command = command, arguments = arguments }, function(err, result)
+    if err then
+      say(err.message, vim.log.levels.ERROR)
+    elseif type(result) == 'string' then
+      say(result)
+    elseif result ~= nil and result ~= vim.NIL then
+      say(type(result.text) == 'string' and result.text or vim.inspect(result))
+    end
+  end, vim.api.nvim_get_current_buf())
+end
+
+local commands = {
+  status = function()
+    ask('velospec.status')
+  end,
+  why = function()
+    ask('velospec.why', { vim.uri_from_bufnr(0) })
+  end,
+  restart = function()
+    ask('velospec.restart')
+  end,
+  enable = function()
+    vim.lsp.inline_completion.enable(true, { bufnr = 0 })
+  end,
+  disable = function()
+    vim.lsp.inline_completion.enable(false, { bufnr = 0 })
+  end,
+}
+
+-- The names :VeloSpec understands, sorted.
+---@return string[]
+function M.commands()
+  local names = vim.tbl_keys(commands)
+  table.sort(names)
+  return names
+end
+
+-- :VeloSpec {name}; status when no name is given.
+---@param name string
+function M.command(name)
+  local missing = M.missing()
+  if missing then
+    say(missing, vim.log.levels.ERROR)
+    return
+  end
+  local run = commands[name == '' and 'status' or name]
+  if run then
+    run()
+  else
+    say(("VeloSpec: no command '%s'; there are %s"):format(name, table.concat(M.commands(), ', ')), vim.log.levels.ERROR)
+  end
+end
+
+return M
