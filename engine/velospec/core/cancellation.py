@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 
 class CancelToken:
@@ -13,15 +15,21 @@ class CancelToken:
     answers with what it has.
     """
 
-    __slots__ = ("_cancelled", "deadline")
+    __slots__ = ("_cancelled", "_interrupt", "_lock", "deadline")
 
     def __init__(self, deadline: float | None = None) -> None:
         """`deadline` is on the clock of `time.monotonic`, in seconds; None means no limit."""
         self._cancelled = threading.Event()
+        self._interrupt: Callable[[], None] | None = None
+        self._lock = threading.Lock()
         self.deadline = deadline
 
     def cancel(self) -> None:
-        self._cancelled.set()
+        """Set the flag, and interrupt the native call that the work may be inside."""
+        with self._lock:
+            self._cancelled.set()
+            if self._interrupt is not None:
+                self._interrupt()
 
     @property
     def cancelled(self) -> bool:
@@ -30,3 +38,14 @@ class CancelToken:
     @property
     def expired(self) -> bool:
         return self.deadline is not None and time.monotonic() >= self.deadline
+
+    @contextmanager
+    def interrupting(self, interrupt: Callable[[], None]) -> Iterator[None]:
+        """While the body runs, `cancel()` also calls `interrupt`, from its own thread; never afterwards."""
+        with self._lock:
+            self._interrupt = interrupt
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._interrupt = None
