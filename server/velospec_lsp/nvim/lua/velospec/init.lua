@@ -37,7 +37,7 @@ function M.missing()
   if vim.lsp and vim.lsp.inline_completion and vim.lsp.config and vim.lsp.enable then
     return nil
   end
-  local version = vim.fn.matchstr(vim.fn.execute('version'), 'NVIM v\\S*')
+  local version = vim.fn.matchstr(vim.fn.execute('version'), 'NVIM v[0-9.]*')
   return ('VeloSpec needs Neovim 0.12 or later (vim.lsp.inline_completion is missing in %s)'):format(version)
 end
 
