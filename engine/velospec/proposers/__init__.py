@@ -1,0 +1,1 @@
+"""Sources of drafts, one per file; `base` is their protocol."""

@@ -1,0 +1,62 @@
+"""Which draft to score and how much of it: the one that brings the most tokens per second.
+
+A draft cut to n ids is expected to yield 1 + p1 + p1 p2 + ... + p1...pn tokens in the time of n + 1 rows.
+Against it stands no draft at all: one token in the time of one row. Where exact mode scores no fewer than
+two rows, the second row costs nothing extra and takes the best guess there is. Knows no ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from velospec.control.acceptance import Acceptance
+from velospec.core.draft import EMPTY, Draft, Verdict
+
+
+class Cost(Protocol):
+    """What a batch costs; `control.cost_model.CostModel` is the measured one."""
+
+    def seconds(self, rows: int, context: int = 0) -> float: ...
+
+    def observe(self, rows: int, context: int, seconds: float) -> None: ...
+
+
+class Selector:
+    """Chooses by expected tokens per second."""
+
+    def __init__(self, acceptance: Acceptance, cost: Cost, *, min_rows: int = 1) -> None:
+        self._acceptance = acceptance
+        self._cost = cost
+        self._min_rows = min_rows
+
+    def choose(self, drafts: Iterable[Draft], context: int = 0) -> Draft:
+        """The best of `drafts`, cut to its best length; EMPTY where none pays.
+
+        `context` is the number of positions in the KV cache, which the cost depends on.
+        """
+        best, best_length, best_rate = EMPTY, 0, 1 / self._cost.seconds(self._min_rows, context)
+        for draft in drafts:
+            length, rate = self._best_length(draft, context)
+            if rate > best_rate:
+                best, best_length, best_rate = draft, length, rate
+        return best.cut(best_length)
+
+    def observe(self, verdict: Verdict, context: int, seconds: float) -> None:
+        """Take note of what became of a chosen draft, and of the seconds that scoring it took."""
+        if verdict.draft.ids:
+            self._acceptance.observe(verdict)
+        self._cost.observe(max(len(verdict.draft) + 1, self._min_rows), context, seconds)
+
+    def _best_length(self, draft: Draft, context: int) -> tuple[int, float]:
+        chances = self._acceptance.curve(draft)
+        last = len(chances) - 1
+        survival, expected = 1.0, 1.0
+        best_length, best_rate = 0, 0.0
+        for index in range(len(draft)):
+            survival *= chances[min(index, last)]
+            expected += survival
+            rate = expected / self._cost.seconds(max(index + 2, self._min_rows), context)
+            if rate > best_rate:
+                best_length, best_rate = index + 1, rate
+        return best_length, best_rate

@@ -1,0 +1,111 @@
+"""One request from prompt ids to completion: slot, constraint, stop rules and loop put together.
+
+Knows ids, bytes and limits; what the prompt means (infill, chat) is the engine's business.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from velospec.backends.base import Backend
+from velospec.constraints.healing import ByteTable, Healing
+from velospec.control.selector import Selector
+from velospec.core.cancellation import CancelToken
+from velospec.core.errors import ContextError
+from velospec.core.request import Completion, Limits
+from velospec.decode.loop import Job, Loop
+from velospec.decode.output import OnText, Output
+from velospec.decode.slots import Slots
+from velospec.decode.stop import StopRules
+from velospec.decode.tally import Tally
+from velospec.proposers.base import Proposer
+from velospec.verify.greedy import GreedyVerifier
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What to decode: a prompt in ids, and the rules for what follows it."""
+
+    document: str  # names the KV slot
+    ids: Sequence[int]
+    limits: Limits = field(default_factory=Limits)
+    heal: bytes = b""  # the first new bytes must be these; they are not part of the text
+    cursor_line: str = ""  # the text from the start of the cursor's line to the cursor
+    speculate: bool = True
+
+
+class Decoder:
+    """Completes tasks one at a time on one backend."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        proposers: Sequence[Proposer],
+        selector: Selector,
+        *,
+        rollback: bool = True,
+        prefill_chunk: int = 128,
+    ) -> None:
+        """`rollback` says whether the backend can cut a slot back; without it nothing is drafted."""
+        vocabulary = backend.vocabulary
+        self._backend = backend
+        self._rollback = rollback
+        self._table: ByteTable | None = None
+        self.slots = Slots(backend, rollback=rollback)
+        self._loop = Loop(
+            proposers,
+            selector,
+            GreedyVerifier(vocabulary.control_ids - vocabulary.end_ids, vocabulary.end_ids),
+            max_draft=backend.max_rows - 1,
+            prefill_chunk=prefill_chunk,
+        )
+
+    def complete(self, task: Task, cancel: CancelToken, on_text: OnText | None = None) -> Completion:
+        """Decode `task` to its end; `on_text` is given each part of the text as soon as it is settled.
+
+        Raises:
+            ContextError: The prompt is empty or leaves no room in the context.
+            CancelledError: `cancel` was cancelled.
+            BackendError: The backend failed; the slot's record still mirrors its KV cache.
+        """
+        self._check(task)
+        slot = self.slots.acquire(task.document, task.ids)
+        # The last id decided needs no position of its own: it is never scored.
+        room = min(task.limits.max_tokens, self._backend.context - len(task.ids) + 1)
+        rules = StopRules(task.limits, task.cursor_line)
+        output = Output(self._backend.vocabulary, rules, room=room, heal=len(task.heal), on_text=on_text)
+        job = Job(
+            slot=slot,
+            prompt=task.ids,
+            output=output,
+            constraint=Healing(self._byte_table(), task.heal) if task.heal else None,
+            cancel=cancel,
+            deadline=_deadline(task.limits),
+            tally=Tally(len(task.ids), len(slot.ids)),
+            speculate=task.speculate and self._rollback,
+        )
+        finish = self._loop.run(job)
+        text, kept = output.close()
+        if self._rollback:
+            slot.truncate(len(task.ids) + kept)
+        return Completion(text, tuple(output.ids[:kept]), finish, job.tally.statistics(output.decided))
+
+    def _byte_table(self) -> ByteTable:
+        if self._table is None:
+            self._table = ByteTable(self._backend.vocabulary)
+        return self._table
+
+    def _check(self, task: Task) -> None:
+        if not task.ids:
+            raise ContextError("The prompt is empty.", "Give the model at least one token to continue.")
+        if len(task.ids) > self._backend.context:
+            raise ContextError(
+                f"The prompt has {len(task.ids)} tokens; the context holds {self._backend.context}.",
+                "Shorten the prompt, or open the model with a larger context.",
+            )
+
+
+def _deadline(limits: Limits) -> float | None:
+    return None if limits.budget_ms is None else time.monotonic() + limits.budget_ms / 1000

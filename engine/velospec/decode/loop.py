@@ -1,0 +1,142 @@
+"""The decode loop. One step: propose, trim, choose, score in one batch, decide, commit.
+
+The pending token, decided but not yet in the KV cache, rides at the front of each batch, so that a step
+always yields one id more than it accepts. Only the loop talks to proposers, selector, slot, verifier and
+constraint; they never talk to each other. It sees token ids, never text.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from velospec.constraints.base import Constraint
+from velospec.control.selector import Selector
+from velospec.core.cancellation import CancelToken
+from velospec.core.draft import EMPTY, Draft, Verdict
+from velospec.core.errors import CancelledError
+from velospec.core.request import FinishReason
+from velospec.decode.output import Output
+from velospec.decode.slots import Slot
+from velospec.decode.tally import Tally
+from velospec.proposers.base import Proposer
+from velospec.verify.greedy import GreedyVerifier
+
+
+@dataclass(slots=True)
+class Job:
+    """One request while it is decoded."""
+
+    slot: Slot  # holds a proper prefix of the prompt
+    prompt: Sequence[int]
+    output: Output
+    constraint: Constraint | None
+    cancel: CancelToken
+    deadline: float | None  # on the clock of time.monotonic, beside the token's own
+    tally: Tally
+    speculate: bool
+
+
+class Loop:
+    """Decodes one request after another with the same proposers, selector and verifier."""
+
+    def __init__(
+        self,
+        proposers: Sequence[Proposer],
+        selector: Selector,
+        verifier: GreedyVerifier,
+        *,
+        max_draft: int,
+        prefill_chunk: int,
+    ) -> None:
+        """`max_draft` is the longest draft in ids; `prefill_chunk` the ids between two cancel checks."""
+        self._proposers = {proposer.name: proposer for proposer in proposers}
+        self._selector = selector
+        self._verifier = verifier
+        self._max_draft = max_draft
+        self._prefill_chunk = prefill_chunk
+
+    def run(self, job: Job) -> FinishReason:
+        """Decode until a rule ends it. The slot then holds no id that was not decided.
+
+        Raises:
+            CancelledError: `job.cancel` was cancelled; noticed within one step.
+            BackendError: The backend failed.
+        """
+        if job.output.left < 1:
+            return FinishReason.LENGTH
+        if not self._prefill(job):
+            return FinishReason.DEADLINE
+        if job.speculate:
+            for proposer in self._proposers.values():
+                proposer.begin(job.prompt)
+        pending = job.prompt[-1]
+        while True:
+            verdict = self._step(job, pending)
+            finish = self._commit(job, verdict)
+            if finish is not None:
+                return finish
+            if not _may_go_on(job):
+                return FinishReason.DEADLINE
+            pending = verdict.bonus
+
+    def _prefill(self, job: Job) -> bool:
+        """Score all of the prompt but its last id; whether the deadline left time for it."""
+        end = len(job.prompt) - 1
+        while (start := len(job.slot.ids)) < end:
+            if not _may_go_on(job):
+                return False
+            chunk = job.prompt[start : min(start + self._prefill_chunk, end)]
+            job.slot.prefill(chunk)
+            job.tally.prefilled_tokens += len(chunk)
+        job.tally.end_prefill()
+        return _may_go_on(job)
+
+    def _step(self, job: Job, pending: int) -> Verdict:
+        context = len(job.slot.ids)
+        draft = self._draft(job, context)
+        started = time.perf_counter()
+        logits = job.slot.decode((pending, *draft.ids))
+        seconds = time.perf_counter() - started
+        verdict = self._verifier.decide(logits, draft, job.constraint)
+        job.slot.truncate(context + 1 + verdict.accepted)
+        self._selector.observe(verdict, context, seconds)
+        job.tally.step(verdict)
+        return verdict
+
+    def _draft(self, job: Job, context: int) -> Draft:
+        """The draft that pays best, of ids that the target may choose."""
+        limit = min(self._max_draft, job.output.left - 1)
+        if limit < 1 or not job.speculate:
+            return EMPTY
+        drafts = [
+            self._trim(proposer.propose(limit), job.constraint) for proposer in self._proposers.values()
+        ]
+        return self._selector.choose(drafts, context)
+
+    def _trim(self, draft: Draft, constraint: Constraint | None) -> Draft:
+        """Cut before the first id that cannot be chosen, or that would end the output."""
+        length = next((i for i, token in enumerate(draft.ids) if token in self._verifier.final), len(draft))
+        if constraint is not None:
+            length = min(length, constraint.trim(draft.ids[:length]))
+        return draft.cut(length)
+
+    def _commit(self, job: Job, verdict: Verdict) -> FinishReason | None:
+        ids = verdict.ids
+        if job.constraint is not None:
+            job.constraint.advance(ids)
+        if job.speculate:
+            for proposer in self._proposers.values():
+                proposer.extend(ids)
+            owner = self._proposers.get(verdict.draft.proposer)
+            if owner is not None:
+                owner.observe(verdict)
+        return job.output.extend(ids)
+
+
+def _may_go_on(job: Job) -> bool:
+    """False past the deadline; raises CancelledError if cancelled."""
+    if job.cancel.cancelled:
+        raise CancelledError("The request was cancelled.")
+    return not job.cancel.expired and (job.deadline is None or time.monotonic() < job.deadline)

@@ -1,0 +1,93 @@
+"""The output of one request: decided ids in, text and the ids kept out, streamed as far as it is settled.
+
+Joins the vocabulary's bytes, the stop rules and the detokenizer. The bytes that healing spells out again are
+already in the document: they count towards no rule and are not part of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from velospec.backends.base import Vocabulary
+from velospec.core.request import FinishReason
+from velospec.decode.detokenize import Detokenizer
+from velospec.decode.stop import StopRules
+
+OnText = Callable[[str], None]
+
+
+class Output:
+    """What a request has decided so far."""
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        rules: StopRules,
+        *,
+        room: int,
+        heal: int = 0,
+        on_text: OnText | None = None,
+    ) -> None:
+        """`room` is the most ids that may be decided, `heal` the number of bytes to be spelled out again."""
+        self._vocabulary = vocabulary
+        self._rules = rules
+        self._heal = heal
+        self._on_text = on_text
+        self._detokenizer = Detokenizer()
+        self._parts: list[str] = []
+        self._shown = 0
+        self._ends: list[int] = []  # [i]: where id i ends, in bytes after the healed ones
+        self.ids: list[int] = []
+        self.decided = 0  # ids decided up to the end, an end token included
+        self.room = room
+
+    @property
+    def left(self) -> int:
+        """How many more ids may be decided."""
+        return self.room - len(self.ids)
+
+    def extend(self, ids: Sequence[int]) -> FinishReason | None:
+        """Take decided ids in order, up to the one that ends the completion; show what is settled."""
+        finish = None
+        for token in ids:
+            finish = self._append(token)
+            if finish is not None:
+                break
+        self._show(self._rules.settled)
+        return finish
+
+    def close(self) -> tuple[str, int]:
+        """The text, whole characters only, and how many ids lie wholly inside it."""
+        self._show(self._rules.end)
+        end = self._rules.end - self._detokenizer.waiting
+        kept = len(self.ids)
+        while kept and self._ends[kept - 1] > end:
+            kept -= 1
+        return "".join(self._parts), kept
+
+    def _append(self, token: int) -> FinishReason | None:
+        self.decided += 1
+        if token in self._vocabulary.end_ids:
+            return FinishReason.END
+        piece = self._vocabulary.piece(token)
+        if self._heal:
+            skipped = min(self._heal, len(piece))
+            self._heal -= skipped
+            piece = piece[skipped:]
+        before = self._ends[-1] if self._ends else 0
+        self.ids.append(token)
+        self._ends.append(before + len(piece))
+        finish = self._rules.feed(piece) if piece else None
+        if finish is None and len(self.ids) >= self.room:
+            finish = FinishReason.LENGTH
+        return finish
+
+    def _show(self, end: int) -> None:
+        if end <= self._shown:
+            return
+        text = self._detokenizer.feed(self._rules.bytes(self._shown, end))
+        self._shown = end
+        if text:
+            self._parts.append(text)
+            if self._on_text is not None:
+                self._on_text(text)
