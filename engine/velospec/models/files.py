@@ -11,7 +11,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 from velospec.core.errors import InstallError
 from velospec.models.progress import Progress, silent
@@ -26,7 +26,7 @@ def hash_file(path: Path, progress: Progress = silent) -> str:
 
 
 def copy_stream(
-    source: BinaryIO, target: BinaryIO | None, size: int, label: str, progress: Progress = silent
+    source: IO[bytes], target: IO[bytes] | None, size: int, label: str, progress: Progress = silent
 ) -> str:
     """Copy all of `source` (to nowhere if `target` is None) and return its SHA-256."""
     digest, done = hashlib.sha256(), 0

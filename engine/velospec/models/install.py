@@ -1,8 +1,8 @@
 """Installs a model: fetch into a folder of its own, check, write the manifest, rename. All or nothing.
 
-Knows the order of the steps and the names of sources; each source knows how to fetch, `store` how models lie on
-the disk. An interruption at any point leaves the installed models as they were; what it leaves behind is swept up
-by the next installation.
+Knows the order of the steps and the names of sources; each source knows how to fetch, `store` how models lie
+on the disk. An interruption at any point leaves the installed models as they were; what it leaves behind is
+swept up by the next installation.
 """
 
 from __future__ import annotations

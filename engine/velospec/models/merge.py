@@ -41,8 +41,8 @@ def merge_adapter(
     base_reader, adapter_reader = gguf.GGUFReader(base), gguf.GGUFReader(adapter)
     lora = {tensor.name: tensor for tensor in adapter_reader.tensors}
     _check_pair(base_reader, lora, adapter)
-    alpha = float(adapter_reader.get_field("adapter.lora.alpha").contents())
-    architecture = str(base_reader.get_field("general.architecture").contents())
+    alpha = float(adapter_reader.fields["adapter.lora.alpha"].contents())
+    architecture = str(base_reader.fields["general.architecture"].contents())
     writer = gguf.GGUFWriter(target, architecture)
     try:
         _copy_metadata(base_reader, writer, metadata)

@@ -1,8 +1,8 @@
 """The models installed on this machine: which there are, which is the default for each role, removal.
 
-A model is a folder with a `manifest.json` under `<data>/models/<name>/`. Its file lies in that folder, or, for
-a file of the user's own, anywhere on the disk; such a file is never copied, changed or deleted. What is not
-known here: where models come from (`install`) and how they are run.
+A model is a folder with a `manifest.json` under `<data>/models/<name>/`. Its file lies in that folder, or,
+for a file of the user's own, anywhere on the disk; such a file is never copied, changed or deleted. What is
+not known here: where models come from (`install`) and how they are run.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class ModelStore:
 
 
 def is_model_name(name: str) -> bool:
-    """Whether `name` can name an installed model: letters, digits and ._+- only, so that it names a folder."""
+    """Whether `name` can name an installed model: it names a folder, so letters, digits and ._+- only."""
     return _NAME.fullmatch(name) is not None
 
 

