@@ -1,7 +1,7 @@
 """Columns: between what an editor counts (UTF-8, 16 or 32 units) and Python's string indices.
 
-Knows one line at a time, free of lone surrogates (see `whole_characters`). A column past the end of the line's content, or inside a character, is moved back
-to the nearest place that exists, as the protocol asks.
+Knows one line at a time, free of lone surrogates (see `whole_characters`). A column past the end of the
+line's content, or inside a character, is moved back to the nearest place that exists, as the protocol asks.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A document's text as an immutable sequence of lines, made for many small edits and free snapshots.
+r"""A document's text as an immutable sequence of lines, made for many small edits and free snapshots.
 
-Lines end at \\n, \\r\\n or \\r, and at nothing else: form feed, U+0085 and U+2028 are ordinary characters
+Lines end at \n, \r\n or \r, and at nothing else: form feed, U+0085 and U+2028 are ordinary characters
 here, as they are in the protocol. The lines lie in blocks, and an edit shares all blocks but those it
 touches with the text before it, so an edit costs about the same in a file of 100 lines and of 100,000.
 
@@ -144,6 +144,6 @@ def _chunk(lines: list[str]) -> tuple[_Block, ...]:
 
 
 def to_lf(lines: Iterable[str]) -> str:
-    """`lines` as one string whose only line end is \\n."""
+    r"""`lines` as one string whose only line end is \n."""
     text = "".join(lines)
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

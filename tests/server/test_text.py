@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,7 +41,9 @@ edits = st.lists(st.tuples(positions, positions, texts), max_size=6)
 
 
 @given(texts, edits, st.sampled_from(list(PositionEncoding)))
-def test_edits_equal_those_of_a_plain_string(source, edits, encoding):
+def test_edits_equal_those_of_a_plain_string(
+    source: str, edits: list[tuple[tuple[int, int], tuple[int, int], str]], encoding: PositionEncoding
+) -> None:
     documents = Documents(encoding)
     documents.open("file:///a", "python", 1, source)
     for version, (start, end, new) in enumerate(edits, 2):
@@ -56,7 +59,7 @@ def test_edits_equal_those_of_a_plain_string(source, edits, encoding):
 
 
 @given(st.lists(st.tuples(st.integers(0, 900), st.integers(0, 700), st.integers(0, 700)), max_size=8))
-def test_many_lines_moved_at_once_stay_in_order(edits):
+def test_many_lines_moved_at_once_stay_in_order(edits: list[tuple[int, int, int]]) -> None:
     lines = [f"{number}\n" for number in range(600)]
     text = Text.of("".join(lines))
     for start, removed, added in edits:
@@ -70,39 +73,39 @@ def test_many_lines_moved_at_once_stay_in_order(edits):
 
 
 @given(st.text("aé文😋", max_size=12), st.sampled_from(list(PositionEncoding)))
-def test_columns_and_indices_are_inverse(line, encoding):
+def test_columns_and_indices_are_inverse(line: str, encoding: PositionEncoding) -> None:
     for index in range(len(line) + 1):
         assert to_index(line + "\n", to_column(line, index, encoding), encoding) == index
 
 
-def test_a_column_inside_a_character_means_the_place_before_it():
+def test_a_column_inside_a_character_means_the_place_before_it() -> None:
     assert to_index("x😋y", 2, PositionEncoding.UTF16) == 1
     assert [to_index("x😋y", column, PositionEncoding.UTF8) for column in range(7)] == [0, 1, 1, 1, 1, 2, 3]
 
 
-def test_lone_surrogates_become_replacement_characters():
+def test_lone_surrogates_become_replacement_characters() -> None:
     assert whole_characters("a\ud83db\ude0bc😋") == "a\ufffdb\ufffdc😋"
 
 
-def test_a_line_feed_typed_behind_a_carriage_return_joins_it():
+def test_a_line_feed_typed_behind_a_carriage_return_joins_it() -> None:
     text = Text.of("a\rb").replace(Place(1, 0), Place(1, 0), "\n")
     assert list(text.lines(0)) == ["a\r\n", "b"]
     text = Text.of("a\rxyz\nb").replace(Place(1, 0), Place(1, 3), "")
     assert list(text.lines(0)) == ["a\r\n", "b"]
 
 
-def test_form_feed_and_unicode_separators_end_no_line():
+def test_form_feed_and_unicode_separators_end_no_line() -> None:
     assert Text.of("a\x0cb\u2028c\x85d\ne").line_count == 2
 
 
-def test_a_snapshot_does_not_see_later_edits():
+def test_a_snapshot_does_not_see_later_edits() -> None:
     documents = Documents()
     before = documents.open("file:///a", "python", 1, "one\ntwo")
     documents.change("file:///a", 2, [Change("zero\n", Position(0, 0), Position(0, 0))])
     assert (str(before.text), before.version) == ("one\ntwo", 1)
 
 
-def test_a_change_without_a_range_is_the_whole_text():
+def test_a_change_without_a_range_is_the_whole_text() -> None:
     documents = Documents()
     documents.open("file:///a", "python", 1, "one")
     changed = documents.change("file:///a", 2, [Change("two\n"), Change("!", Position(1, 0), Position(1, 0))])
@@ -110,13 +113,13 @@ def test_a_change_without_a_range_is_the_whole_text():
     assert str(changed.text) == "two\n!"
 
 
-def test_a_change_of_an_unknown_document_is_ignored(caplog):
+def test_a_change_of_an_unknown_document_is_ignored(caplog: pytest.LogCaptureFixture) -> None:
     assert Documents().change("file:///a", 2, [Change("two")]) is None
     assert "not open" in caplog.text
     assert "two" not in caplog.text
 
 
-def test_line_ends_become_line_feeds():
+def test_line_ends_become_line_feeds() -> None:
     assert to_lf(["a\r\n", "b\r", "c\n", "d"]) == "a\nb\nc\nd"
 
 
@@ -132,5 +135,5 @@ def _seconds_per_edit(lines: int) -> float:
     return best
 
 
-def test_an_edit_of_a_hundred_thousand_lines_costs_little_more_than_one_of_a_thousand():
+def test_an_edit_of_a_hundred_thousand_lines_costs_little_more_than_one_of_a_thousand() -> None:
     assert _seconds_per_edit(100_000) < 20 * _seconds_per_edit(1_000)

@@ -1,0 +1,128 @@
+"""The stages of one completion, in order: gate, site, cache, model, filters, offer.
+
+A stage that ends the matter says why, so that the user can ask. Knows no type of the protocol, and of the
+daemon only the one call it makes.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from velospec.core.errors import CancelledError, VeloSpecError
+from velospec.core.request import Completion, FinishReason, InfillRequest, Limits
+from velospec_lsp.completion.cache import OfferCache
+from velospec_lsp.completion.offer import Offer, Silence, make_offer
+from velospec_lsp.completion.site import Query, Site, site_of
+from velospec_lsp.completion.tail import is_inert
+from velospec_lsp.filters import apply_filters
+from velospec_lsp.privacy import PrivacyGate, uri_path
+from velospec_lsp.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+
+class Infiller(Protocol):
+    """What the pipeline needs of the daemon's client."""
+
+    async def infill(self, request: InfillRequest, *, model: str | None = None) -> Completion:
+        """Complete; raises VeloSpecError. Cancelling the awaiting task stops the decode."""
+        ...
+
+
+class Pipeline:
+    """Makes an offer, or silence with a reason, of a query."""
+
+    def __init__(self, infiller: Infiller, on_error: Callable[[VeloSpecError], None]) -> None:
+        """`on_error` hears of what the model's side could not do; the user is told there, not per request."""
+        self.settings = Settings()
+        self.gate = PrivacyGate()
+        self.cache = OfferCache()
+        self._infiller = infiller
+        self._on_error = on_error
+        self._numbers = itertools.count(1)
+
+    async def complete(self, query: Query) -> Offer | Silence:
+        """What to show at the query's cursor. Raises CancelledError of asyncio only."""
+        silence = self.rule(query)
+        if silence is not None:
+            return silence
+        settings = self.settings
+        site = site_of(query, settings.prefix_chars, settings.suffix_chars)
+        if site is None:
+            return Silence("The selected entry of the popup does not fit the text at the cursor.")
+        uri = query.document.uri
+        hit = self.cache.get(uri, site, manual=query.manual)
+        if hit is not None:
+            logger.info("offer %s answered from the cache", hit.id)
+            return make_offer(hit.id, hit.typed, hit.text, query, site)
+        completion = await self._ask(query, site)
+        if isinstance(completion, Silence):
+            return completion
+        text, emptied_by = apply_filters(completion.text, site)
+        if not text:
+            return Silence(_nothing_left(completion, emptied_by))
+        identity = f"v{next(self._numbers)}"
+        if query.selection is None:
+            self.cache.put(identity, uri, site, text, manual=query.manual)
+        return make_offer(identity, "", text, query, site)
+
+    def rule(self, query: Query) -> Silence | None:
+        """The gate: whether this document may be completed at all. None means yes."""
+        document, settings = query.document, self.settings
+        if not settings.enabled:
+            return Silence("The setting velospec.enabled is false.")
+        if document.language in settings.disabled_languages:
+            return Silence(f"The setting velospec.disabledLanguages names {document.language}.")
+        ruling = self.gate.rule(document.uri, document.text.size)
+        if not ruling.allowed:
+            return Silence(f"The file is kept from the model: {ruling.reason}.")
+        return None
+
+    async def _ask(self, query: Query, site: Site) -> Completion | Silence:
+        settings = self.settings
+        request = InfillRequest(
+            document=query.document.uri,
+            prefix=site.prefix,
+            suffix=site.suffix,
+            path=(uri_path(query.document.uri) or "").rpartition("/")[2],
+            limits=_limits(settings, site, manual=query.manual),
+            speculate=settings.speculate,
+        )
+        begun = time.monotonic()
+        try:
+            completion = await self._infiller.infill(request, model=settings.model or None)
+        except CancelledError:
+            return Silence("A newer request took this one's place.")
+        except VeloSpecError as error:
+            self._on_error(error)
+            return Silence(str(error))
+        logger.info(
+            "completed in %.0f ms: %d tokens, %s",
+            1000 * (time.monotonic() - begun),
+            len(completion.token_ids),
+            completion.finish.value,
+        )
+        return completion
+
+
+def _limits(settings: Settings, site: Site, *, manual: bool) -> Limits:
+    """One line before text that stays; else up to the line limit, within the cursor's block."""
+    one_line = not settings.multiline or not is_inert(site.tail)
+    return Limits(
+        max_tokens=settings.max_tokens,
+        max_lines=1 if one_line else settings.max_lines,
+        indent_scope=not one_line,
+        budget_ms=float(settings.manual_budget_ms if manual else settings.budget_ms),
+    )
+
+
+def _nothing_left(completion: Completion, filter_name: str) -> str:
+    if completion.text.strip():
+        return f"What the model wrote was dropped by the filter {filter_name!r}."
+    if completion.finish is FinishReason.DEADLINE:
+        return "The time budget ran out before the model had written anything (velospec.budgetMs)."
+    return "The model has nothing to add here."

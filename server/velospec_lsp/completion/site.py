@@ -1,0 +1,136 @@
+r"""The place where a completion goes: the text around the cursor, as the model and the filters see it.
+
+All strings here have \n as their only line end. How much text is taken is bounded by characters; the model's
+own limit in tokens is the engine's business.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+
+from velospec_lsp.documents import Document
+from velospec_lsp.encoding import content_length
+from velospec_lsp.text import Place, Text, to_lf
+
+_LINE_STRIDE = 64
+_CHAR_STRIDE = 2048
+_BELOW = 24  # lines that the filters compare with
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The entry that is selected in the editor's popup: `text` would replace `start`..`end`."""
+
+    start: Place
+    end: Place
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One request: a snapshot, the cursor in it, and how it came about."""
+
+    document: Document
+    cursor: Place
+    manual: bool = False
+    selection: Selection | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The text around the place where the model goes on.
+
+    `line_before` and `tail` are the cursor's line left and right of that place; `below` the lines after it,
+    `above` the nearest line before it that is not blank.
+    """
+
+    prefix: str
+    suffix: str
+    line_before: str
+    tail: str
+    below: tuple[str, ...]
+    above: str
+
+
+def site_of(query: Query, prefix_chars: int, suffix_chars: int) -> Site | None:
+    """The site of `query`; None where the popup's selection and the text cannot be brought together.
+
+    With a selection the model goes on behind the selected text, as if it had been accepted.
+    """
+    text, cursor, selection = query.document.text, query.cursor, query.selection
+    if selection is None:
+        before, behind = cursor, cursor
+    else:
+        if not _on_line(selection, cursor):
+            return None
+        before, behind = selection.start, max(cursor, selection.end)
+    line = text.line(cursor.line)
+    selected = selection.text if selection else ""
+    line_before = line[: before.index] + selected
+    prefix = _window_before(text, before, prefix_chars) + selected
+    below = to_lf(text.lines(behind.line + 1, behind.line + 1 + _BELOW)).split("\n")
+    return Site(
+        prefix=prefix,
+        suffix=_window_after(text, behind, suffix_chars),
+        line_before=line_before.rpartition("\n")[2],
+        tail=line[behind.index : content_length(line)],
+        below=tuple(below[:_BELOW]),
+        above=next(
+            (above.rstrip() for above in islice(_lines_above(text, before), 200) if above.strip()), ""
+        ),
+    )
+
+
+def _on_line(selection: Selection, cursor: Place) -> bool:
+    one_line = selection.start.line == selection.end.line == cursor.line
+    return one_line and selection.start.index <= cursor.index
+
+
+def _lines_above(text: Text, place: Place) -> list[str]:
+    return list(islice(text.lines_backwards(place.line), 200))
+
+
+def _window_before(text: Text, place: Place, limit: int) -> str:
+    """The text before `place`, at most `limit` characters of it.
+
+    Its start moves in strides only. A start that moved with each key would change the beginning of every
+    prompt, and nothing of the last one's work could be used again.
+    """
+    lines = [text.line(place.line)[: place.index]]
+    length = len(lines[0])
+    start = place.line
+    kept, kept_at = 1, start
+    for line in text.lines_backwards(place.line):
+        length += len(line)
+        if length > limit:
+            break
+        lines.append(line)
+        start -= 1
+        if start % _LINE_STRIDE == 0:
+            kept, kept_at = len(lines), start
+    else:
+        kept, kept_at = len(lines), 0
+    if kept_at == place.line and start < place.line:
+        kept = len(lines)  # one stride of lines does not fit: the nearest lines are better than none
+    window = to_lf(reversed(lines[:kept]))
+    if len(window) <= limit:
+        return window
+    over = len(window) - limit
+    return window[min(-(-over // _CHAR_STRIDE) * _CHAR_STRIDE, len(window) - 1) :]
+
+
+def _window_after(text: Text, place: Place, limit: int) -> str:
+    """The text after `place`, at most `limit` characters. Typing before it does not change it."""
+    parts: list[str] = []
+    length = 0
+    line = text.line(place.line)[place.index :]
+    rest = text.lines(place.line + 1)
+    while length < limit:
+        parts.append(line)
+        length += len(line)
+        following = next(rest, None)
+        if following is None:
+            break
+        line = following
+    return to_lf(parts)[:limit]

@@ -1,0 +1,33 @@
+"""Text that stands right of the cursor already, written once more at the end of the completion."""
+
+from __future__ import annotations
+
+from velospec_lsp.completion.site import Site
+from velospec_lsp.completion.tail import closing, covers, is_inert
+
+_SHORTEST = 3  # characters; a shorter overlap with real text is chance more often than repetition
+
+
+def cut_tail_overlap(text: str, site: Site) -> str:
+    """`text` without what the rest of the line holds.
+
+    A text that writes an inert tail whole is left as it is: the offer replaces the tail. Before real text a
+    completion has one line only.
+    """
+    tail = site.tail.rstrip()
+    if not tail.strip() or covers(text, site.tail):
+        return text
+    if not is_inert(tail):
+        text = text.partition("\n")[0]
+        for length in range(min(len(tail), len(text)), 0, -1):
+            if text.endswith(tail[:length]) and (length >= _SHORTEST or length == len(tail)):
+                return text[:-length]
+    closers = closing(text, _leading_closers(tail))
+    return text[: closers[0]] if closers else text
+
+
+def _leading_closers(tail: str) -> str:
+    length = 0
+    while length < len(tail) and (tail[length] in ")]}>\"'`;," or tail[length].isspace()):
+        length += 1
+    return tail[:length]

@@ -1,0 +1,87 @@
+"""What .gitignore files say about a path: nested files, negation, .git/info/exclude.
+
+Reads ignore files only, each again when its time or size changes. Knows no settings and no secrets.
+The user's own global ignore file (core.excludesFile) is not read.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+
+class IgnoreFiles:
+    """Answers for any path from the ignore files of the repository that it lies in."""
+
+    def __init__(self) -> None:
+        self._specs: dict[Path, tuple[tuple[int, int], GitIgnoreSpec]] = {}
+
+    def covering(self, path: Path) -> Path | None:
+        """The ignore file that excludes `path` (absolute), or None.
+
+        Outside of a repository nothing is excluded. As git has it, a file in an excluded folder cannot be
+        included again by a pattern of its own.
+        """
+        root = _repository(path)
+        if root is None:
+            return None
+        target = root
+        for part in path.relative_to(root).parts:
+            target = target / part
+            found = self._verdict(root, target, folder=target != path)
+            if found is not None:
+                return found
+        return None
+
+    def _verdict(self, root: Path, target: Path, *, folder: bool) -> Path | None:
+        """The ignore file whose pattern, the nearest that matches, excludes `target` itself."""
+        above = target.parent
+        while True:
+            excluded = self._matches(above / ".gitignore", target.relative_to(above), folder=folder)
+            if excluded is not None:
+                return above / ".gitignore" if excluded else None
+            if above == root:
+                break
+            above = above.parent
+        exclude = root / ".git" / "info" / "exclude"
+        return exclude if self._matches(exclude, target.relative_to(root), folder=folder) else None
+
+    def _matches(self, file: Path, relative: Path, *, folder: bool) -> bool | None:
+        """True if `file` excludes, False if it includes again, None if it says nothing."""
+        spec = self._spec(file)
+        if spec is None:
+            return None
+        return spec.check_file(relative.as_posix() + ("/" if folder else "")).include
+
+    def _spec(self, file: Path) -> GitIgnoreSpec | None:
+        try:
+            stat = file.stat()
+            stamp = (stat.st_mtime_ns, stat.st_size)
+            known = self._specs.get(file)
+            if known is not None and known[0] == stamp:
+                return known[1]
+            lines = file.read_text("utf-8", errors="replace").splitlines()
+        except OSError:
+            self._specs.pop(file, None)
+            return None
+        # A malformed pattern excludes nothing, as in git; the others of its file count.
+        spec = GitIgnoreSpec.from_lines(line for line in lines if _well_formed(line))
+        self._specs[file] = (stamp, spec)
+        return spec
+
+
+def _well_formed(line: str) -> bool:
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except ValueError:
+        return False
+    return True
+
+
+def _repository(path: Path) -> Path | None:
+    """The nearest folder above `path` that holds .git (a folder, or a file in a worktree)."""
+    for above in path.parents:
+        if (above / ".git").exists():
+            return above
+    return None
