@@ -1,0 +1,97 @@
+"""The process that holds the models: puts store, engines and server together, and talks to the supervisor."""
+
+from __future__ import annotations
+
+import asyncio
+import faulthandler
+import json
+import logging
+import os
+import signal
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from velospec.daemon.endpoint import Endpoint
+from velospec.daemon.server import DaemonServer
+from velospec.models.store import ModelStore
+
+if TYPE_CHECKING:
+    from velospec.daemon.options import DaemonOptions
+    from velospec.daemon.pool import Models
+    from velospec.daemon.server import Report
+    from velospec.daemon.worker import Fraction, OpenEngine, ServedEngine
+    from velospec.models.store import InstalledModel
+
+log = logging.getLogger(__name__)
+
+_JOIN_SECONDS = 5.0
+
+
+def host_models(options: DaemonOptions, models: Models, open_engine: OpenEngine) -> NoReturn:
+    """Serve until told to leave, then end the process.
+
+    Standard output belongs to the supervisor's lines alone; whatever else is printed, by native code too,
+    goes to standard error and so to the log.
+    """
+    faulthandler.enable()
+    report = _take_stdout()
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    server = asyncio.run(_serve(options, models, open_engine, report))
+    if not server.join_workers(_JOIN_SECONDS):
+        log.warning("a model is still at work; ended all the same")
+    # Not by returning: a thread inside native code would keep the interpreter from ending.
+    logging.shutdown()
+    os._exit(0)
+
+
+async def _serve(
+    options: DaemonOptions, models: Models, open_engine: OpenEngine, report: Report
+) -> DaemonServer:
+    server = DaemonServer(
+        options, Endpoint.named(options.name, options.transport), models, open_engine, report
+    )
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, server.retire, "asked by a signal")
+    orphaned = threading.Thread(target=_wait_for_end_of_input, args=(loop, server), daemon=True)
+    orphaned.start()
+    await server.run()
+    return server
+
+
+def _take_stdout() -> Report:
+    """Keep standard output for the supervisor, and let everybody else's output go to standard error."""
+    stream = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    lock = threading.Lock()
+
+    def report(**news: Any) -> None:
+        with lock:
+            try:
+                stream.write(json.dumps(news) + "\n")
+                stream.flush()
+            except BrokenPipeError:
+                log.warning("the supervisor is gone")
+
+    return report
+
+
+def _wait_for_end_of_input(loop: asyncio.AbstractEventLoop, server: DaemonServer) -> None:
+    """Leave when the supervisor has ended, of which the end of standard input tells."""
+    while os.read(0, 1024):
+        pass
+    try:
+        loop.call_soon_threadsafe(server.retire, "its supervisor ended")
+    except RuntimeError:
+        return  # the loop has ended already
+
+
+def host_installed_models(options: DaemonOptions) -> NoReturn:
+    """Serve the models that are installed on this machine."""
+    host_models(options, ModelStore(), open_installed)
+
+
+def open_installed(model: InstalledModel, progress: Fraction) -> ServedEngine:
+    """The real engine for an installed model."""
+    raise NotImplementedError
