@@ -66,12 +66,13 @@ class IgnoreFiles:
             self._specs.pop(file, None)
             return None
         # A malformed pattern excludes nothing, as in git; the others of its file count.
-        spec = GitIgnoreSpec.from_lines(line for line in lines if _well_formed(line))
+        spec = GitIgnoreSpec.from_lines(line for line in lines if well_formed(line))
         self._specs[file] = (stamp, spec)
         return spec
 
 
-def _well_formed(line: str) -> bool:
+def well_formed(line: str) -> bool:
+    """Whether `line` is a pattern (or a comment, or blank) that git understands."""
     try:
         GitIgnoreSpec.from_lines([line])
     except ValueError:

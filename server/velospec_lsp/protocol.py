@@ -47,6 +47,10 @@ class Protocol(LanguageServerProtocol):
     exit_code: int | None = None
     _initialized = False
 
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.ended = asyncio.Event()  # set when `exit_code` is
+
     def _register_builtin_features(self) -> None:
         super()._register_builtin_features()  # type: ignore[no-untyped-call]  # pygls leaves it untyped
         for method in _OWN_DOCUMENTS:
@@ -184,6 +188,7 @@ class Protocol(LanguageServerProtocol):
         """Stop serving; the first reason counts."""
         if self.exit_code is None:
             self.exit_code = code
+            self.ended.set()
 
     @property
     def finished(self) -> bool:

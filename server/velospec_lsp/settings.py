@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from velospec_lsp.gitignore import well_formed
+
 SECTION = "velospec"
 """Name of the section in a client's configuration."""
 
@@ -75,6 +77,16 @@ def _names() -> Rule:
     return Rule("a list of strings", parse)
 
 
+def _patterns() -> Rule:
+    names = _names()
+
+    def parse(raw: Any) -> tuple[str, ...] | None:
+        value: tuple[str, ...] | None = names.parse(raw)
+        return value if value is not None and all(map(well_formed, value)) else None
+
+    return Rule("a list of .gitignore patterns", parse)
+
+
 _RULES: dict[str, Rule] = {
     "enabled": _flag(),
     "model": Rule(
@@ -92,7 +104,7 @@ _RULES: dict[str, Rule] = {
     "speculate": _flag(),
     "offer_model": _flag(),
     "disabled_languages": _names(),
-    "exclude": _names(),
+    "exclude": _patterns(),
     "max_file_kb": _number(1, 1024),  # settings can only exclude more than the default does
 }
 

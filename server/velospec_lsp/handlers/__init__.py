@@ -1,1 +1,27 @@
-"""One file per group of protocol methods: parse, call, convert. The protocol's types stay in here."""
+"""One file per group of protocol methods: parse, call, convert. The protocol's types stay in here.
+
+A handler is a plain function that runs at receipt; what takes time it returns as an awaitable.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from velospec_lsp.handlers import (
+    commands,
+    completion,
+    configuration,
+    inline_completion,
+    lifecycle,
+    synchronize,
+)
+
+if TYPE_CHECKING:
+    from velospec_lsp.server import Server
+
+
+def register_all(server: Server) -> None:
+    """Register every handler. Completion by popup is added at initialization, for clients that need it."""
+    lifecycle.register(server, completion.register)
+    for module in (synchronize, inline_completion, configuration, commands):
+        module.register(server)

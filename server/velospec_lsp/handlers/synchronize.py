@@ -1,0 +1,46 @@
+"""textDocument/didOpen, didChange, didClose, didSave and workspace folders: what the editor has open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from velospec_lsp.documents import Change, Position
+
+if TYPE_CHECKING:
+    from velospec_lsp.server import Server
+
+
+def register(server: Server) -> None:
+    """Register the handlers."""
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def did_open(params: types.DidOpenTextDocumentParams) -> None:
+        opened = params.text_document
+        server.documents.open(opened.uri, str(opened.language_id), opened.version, opened.text)
+        server.prepare(opened.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def did_change(params: types.DidChangeTextDocumentParams) -> None:
+        changes = [_change(change) for change in params.content_changes]
+        server.documents.change(params.text_document.uri, params.text_document.version, changes)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def did_close(params: types.DidCloseTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        server.documents.close(uri)
+        server.arbiter.withdraw(uri)
+        server.pipeline.cache.forget(uri)
+        server.outcomes.pop(uri, None)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def did_change_folders(_params: types.DidChangeWorkspaceFoldersParams) -> None:
+        server.make_gate()
+
+
+def _change(change: types.TextDocumentContentChangeEvent) -> Change:
+    if isinstance(change, types.TextDocumentContentChangeWholeDocument):
+        return Change(change.text)
+    start, end = change.range.start, change.range.end
+    return Change(change.text, Position(start.line, start.character), Position(end.line, end.character))

@@ -1,0 +1,115 @@
+"""The language server's state and its parts, put together. What a message means is in `handlers`."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from typing import Any
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+
+from velospec import __version__
+from velospec_lsp import handlers
+from velospec_lsp.completion.arbiter import Arbiter
+from velospec_lsp.completion.offer import Offer, Silence
+from velospec_lsp.completion.pipeline import Pipeline
+from velospec_lsp.completion.site import Query
+from velospec_lsp.documents import Documents
+from velospec_lsp.model_link import ModelLink
+from velospec_lsp.privacy import PrivacyGate, uri_path
+from velospec_lsp.protocol import Protocol
+from velospec_lsp.settings import Settings, parse_settings
+from velospec_lsp.status import Kind, StatusReporter
+from velospec_lsp.text import Place
+
+logger = logging.getLogger(__name__)
+
+_OUTCOMES = 200  # documents whose last outcome is remembered
+
+
+class Server(LanguageServer):
+    """One editor's server. All of it lives in one event loop."""
+
+    protocol: Protocol
+
+    def __init__(self) -> None:
+        super().__init__(
+            "velospec",
+            __version__,
+            types.TextDocumentSyncKind.Incremental,
+            protocol_cls=Protocol,
+        )
+        self.documents = Documents()
+        self.status = StatusReporter(self)
+        self.link = ModelLink(self, self.status)
+        self.pipeline = Pipeline(self.link, self.link.failed)
+        self.arbiter: Arbiter[Offer | Silence] = Arbiter()
+        self.outcomes: OrderedDict[str, str] = OrderedDict()
+        self.counts = {"requests": 0, "offers": 0, "accepted": 0}
+        self.initial = Settings()  # the defaults under what the client configures later
+        self._problems: list[str] = []
+        handlers.register_all(self)
+
+    @property
+    def settings(self) -> Settings:
+        return self.pipeline.settings
+
+    def configure(self, options: Any, *, initial: bool = False) -> None:
+        """Take over settings that the client has sent; what is wrong with them is told once."""
+        settings, problems = parse_settings(options, None if initial else self.initial)
+        if initial:
+            self.initial = settings
+        if settings != self.pipeline.settings:
+            self.pipeline.settings = settings
+            self.pipeline.cache.forget()
+        self.make_gate()
+        self.link.offer.enabled = settings.offer_model
+        if not settings.enabled:
+            self.status.set(Kind.INACTIVE, "Switched off by the setting velospec.enabled.")
+        elif self.status.state.kind is Kind.INACTIVE:
+            self.status.set(Kind.READY)
+        new = [problem for problem in problems if problem not in self._problems]
+        self._problems = problems
+        if new:
+            self.status.show(" ".join(new), types.MessageType.Warning)
+
+    def make_gate(self) -> None:
+        """Make the privacy gate anew, after settings or workspace folders have changed."""
+        folders = self.workspace.folders.values()
+        roots = tuple(path for folder in folders if (path := uri_path(folder.uri)))
+        self.pipeline.gate = PrivacyGate(self.settings.exclude, self.settings.max_file_kb, roots)
+
+    def prepare(self, uri: str) -> None:
+        """A document was opened: have the model ready, if it may complete there."""
+        document = self.documents.get(uri)
+        if document and self.pipeline.rule(Query(document, Place(0, 0))) is None:
+            self.link.prepare(self.settings.model or None)
+
+    async def complete(self, query: Query) -> Offer | Silence:
+        """The pipeline's outcome, kept for those who ask why. Never fails but by cancellation."""
+        self.counts["requests"] += 1
+        try:
+            outcome = await self.pipeline.complete(query)
+        except Exception:  # a fault of ours must not become a pop-up at each key
+            logger.exception("a completion failed")
+            outcome = Silence("An internal error; see the log file.")
+        if isinstance(outcome, Offer):
+            self.counts["offers"] += 1
+            sentence = "Something was offered."
+        else:
+            sentence = outcome.reason
+        self.outcomes[query.document.uri] = sentence
+        self.outcomes.move_to_end(query.document.uri)
+        while len(self.outcomes) > _OUTCOMES:
+            self.outcomes.popitem(last=False)
+        return outcome
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Faults go to the log; a pop-up in the editor helps nobody."""
+        logger.error("%s in %s", type(error).__name__, getattr(source, "__name__", source), exc_info=error)
+
+    async def close(self) -> None:
+        """Stop all work and leave the daemon."""
+        self.arbiter.withdraw()
+        await self.link.close()
