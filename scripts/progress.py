@@ -37,8 +37,9 @@ def run(title: str, command: Sequence[str], log: Path, environment: Mapping[str,
     log.parent.mkdir(parents=True, exist_ok=True)
     line = _Line(title)
     tail: deque[str] = deque(maxlen=_TAIL)
-    with log.open("w", encoding="utf-8") as kept:
-        process = subprocess.Popen(
+    with (
+        log.open("w", encoding="utf-8") as kept,
+        subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -47,7 +48,8 @@ def run(title: str, command: Sequence[str], log: Path, environment: Mapping[str,
             cwd=folder,
             encoding="utf-8",
             errors="replace",
-        )
+        ) as process,
+    ):
         try:
             for text in process.stdout or ():
                 kept.write(text)

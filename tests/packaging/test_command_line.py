@@ -1,0 +1,90 @@
+"""The command `velospec`: its help, its exit codes, and errors that name a remedy instead of a traceback."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.repository import clean_environment, command
+from velospec import __version__
+from velospec.core.errors import InstallError
+from velospec_cli import app
+
+
+def velospec(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [command("velospec"), *arguments],
+        cwd=folder,
+        env={**clean_environment(), "VELOSPEC_HOME": str(folder / "home"), "COLUMNS": "100"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
+def test_help_lists_every_sub_command_with_its_summary(arguments: list[str], tmp_path: Path) -> None:
+    result = velospec(*arguments, folder=tmp_path)
+    assert (result.returncode, result.stderr) == (0, "")
+    for name, part in app._PARTS.items():
+        assert name in result.stdout
+        assert part.summary in result.stdout
+
+
+@pytest.mark.parametrize("name", app._PARTS)
+def test_each_sub_command_has_help_of_its_own(name: str, tmp_path: Path) -> None:
+    result = velospec(name, "--help", folder=tmp_path)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert f"velospec {name}" in result.stdout
+
+
+@pytest.mark.parametrize("name", app._PARTS)
+def test_the_summary_in_the_list_is_the_one_that_the_sub_command_gives(name: str) -> None:
+    loaded = app._load(name)
+    assert loaded.get_short_help_str(200).rstrip(".") == app._PARTS[name].summary.rstrip(".")
+
+
+def test_the_version_is_told(tmp_path: Path) -> None:
+    assert velospec("--version", folder=tmp_path).stdout == f"velospec {__version__}\n"
+
+
+def test_a_mistyped_sub_command_is_answered_with_the_right_one(tmp_path: Path) -> None:
+    result = velospec("modle", folder=tmp_path)
+    assert result.returncode == 2
+    assert "Did you mean 'model'?" in result.stderr
+
+
+def test_a_wrong_option_is_wrong_usage(tmp_path: Path) -> None:
+    assert velospec("--nope", folder=tmp_path).returncode == 2
+
+
+def run_main(monkeypatch: pytest.MonkeyPatch, failure: BaseException) -> int | str | None:
+    def fail() -> None:
+        raise failure
+
+    monkeypatch.setattr(app, "import_module", lambda _: type("Module", (), {"status": staticmethod(fail)}))
+    monkeypatch.setattr(sys, "argv", ["velospec", "status"])
+    with pytest.raises(SystemExit) as ended:
+        app.main()
+    return ended.value.code
+
+
+def test_an_error_ends_with_its_cause_and_remedy(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_main(monkeypatch, InstallError("The disk is full.", "Free 200 MB and try again.")) == 1
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err) == ("", "velospec: The disk is full.\nFree 200 MB and try again.\n")
+
+
+def test_an_interrupt_ends_with_the_status_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run_main(monkeypatch, KeyboardInterrupt()) == 130
+
+
+def test_a_fault_of_our_own_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ZeroDivisionError):
+        run_main(monkeypatch, ZeroDivisionError())
