@@ -17,7 +17,7 @@ install: setup-base ## Set up .venv and the default model, for use from this fol
 
 test: setup-dev ## Set up what is needed, then run every check and every test
 	@$(MAKE) --no-print-directory check
-	@"$(BIN)/python" -m pytest $(PYTEST_ARGS)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" "$(BIN)/python" -m pytest $(PYTEST_ARGS)
 
 lint: setup-dev ## Run the checks that read the code without running it
 	@$(MAKE) --no-print-directory check

@@ -3,6 +3,7 @@
 base.txt    what VeloSpec needs, without llama-cpp-python
 dev.txt     the same and the tools of the tests and checks
 native.txt  llama-cpp-python alone, as source: `scripts/setup.py` compiles it with flags of its own
+node.txt    Node as a package of its own, for machines that have none; only a test needs it
 build.txt   versions of the tools that compile and package; constraints, so without hashes
 
 uv resolves, since it writes one lock for all systems; pip installs. Standard library only.
@@ -31,6 +32,7 @@ def main() -> int:
     _compile("dev.txt", "pyproject.toml", "--extra", "dev", *light, *hashed)
     _compile("base.txt", "pyproject.toml", "--constraints", "requirements/dev.txt", *light, *hashed)
     _compile("native.txt", "requirements/native.in", "--no-deps", "--no-binary", "llama-cpp-python", *hashed)
+    _compile("node.txt", "requirements/node.in", *hashed)
     _compile("build.txt", "requirements/build.in", "--constraints", "requirements/dev.txt")
     return 0
 

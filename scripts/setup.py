@@ -81,6 +81,9 @@ def _set_up(kind: str) -> int:
     _pip("Installing llama.cpp", "install", "--no-deps", "--force-reinstall", str(wheel or _compile()))
     _run("Checking llama.cpp", [str(_python()), "-c", "import llama_cpp"], "llama-check")
     _pip("Installing VeloSpec", "install", "--no-deps", "-e", str(ROOT))
+    if kind == "dev" and not (shutil.which("node") and shutil.which("npm")):
+        node = ["--no-deps", "--require-hashes", "-r", str(LOCKS / "node.txt")]
+        _pip("Installing Node for a test of an editor's library", "install", *node)
     _stamp(kind).write_text(_key(kind), encoding="utf-8")
     if kind == "dev":  # it holds all that the light set-up does
         _stamp("base").write_text(_key("base"), encoding="utf-8")
@@ -169,7 +172,8 @@ def _stamp(kind: str) -> Path:
 
 def _key(kind: str) -> str:
     """Changes whenever what is installed would: the locks, the package's metadata, the flags, the folder."""
-    files = [LOCKS / f"{kind}.txt", LOCKS / "native.txt", ROOT / "pyproject.toml", Path(__file__)]
+    locks = [LOCKS / name for name in (f"{kind}.txt", "native.txt", "build.txt", "node.txt")]
+    files = [*locks, ROOT / "pyproject.toml", Path(__file__)]
     return _digest(*(file.read_bytes() for file in files), _flags().encode(), str(VENV).encode())
 
 

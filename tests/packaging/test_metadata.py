@@ -89,7 +89,7 @@ def test_the_locks_agree_with_each_other() -> None:
     assert set(locked("base.txt")) <= set(dev)
 
 
-@pytest.mark.parametrize("lock", ["base.txt", "dev.txt", "native.txt"])
+@pytest.mark.parametrize("lock", ["base.txt", "dev.txt", "native.txt", "node.txt"])
 def test_every_locked_version_has_its_hash(lock: str) -> None:
     text = (LOCKS / lock).read_text(encoding="utf-8")
     entries = re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE)[1:]
