@@ -17,7 +17,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from velospec.core.errors import CancelledError, ModelNotFoundError
+from velospec.core.errors import CancelledError, ModelLoadError, ModelNotFoundError
 from velospec.core.request import Completion, FinishReason, InfillRequest, TextRequest
 from velospec.core.statistics import Statistics
 from velospec.models.store import InstalledModel
@@ -55,9 +55,12 @@ class Script:
         self.gates: defaultdict[str, threading.Event] = defaultdict(threading.Event)
         self.events: list[str] = []  # "open NAME", "PROMPT", "measure NAME", "close NAME"
         self.steps: defaultdict[str, int] = defaultdict(int)  # by prompt
+        self.failing: set[str] = set()  # models that cannot be loaded
 
     def open(self, model: InstalledModel, progress: Callable[[float], None]) -> ScriptedEngine:
         self.events.append(f"open {model.name}")
+        if model.name in self.failing:
+            raise ModelLoadError(f"{model.name} cannot be loaded.")
         if f"load {model.name}" in self.gates:
             progress(0.5)
             self.gates[f"load {model.name}"].wait(10)
