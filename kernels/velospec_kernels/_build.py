@@ -19,6 +19,7 @@ from velospec_kernels.errors import BuildError, LaunchError
 
 FLAGS = ("-std=c++17", "-O3", "-shared", "-Xcompiler", "-fPIC,-fvisibility=hidden")
 _PACKAGE = Path(__file__).resolve().parent
+USUAL_NVCC = Path("/usr/local/cuda/bin/nvcc")
 INCLUDE = _PACKAGE / "include"
 _SECONDS = 600  # a compiler that takes longer hangs
 
@@ -43,7 +44,7 @@ def find_nvcc() -> Path:
     home = os.environ.get("CUDA_HOME")
     named = Path(home) / "bin" / "nvcc" if home else None
     on_path = shutil.which("nvcc")
-    for candidate in (named, Path(on_path) if on_path else None, Path("/usr/local/cuda/bin/nvcc")):
+    for candidate in (named, Path(on_path) if on_path else None, USUAL_NVCC):
         if candidate is not None and os.access(candidate, os.X_OK):
             return candidate
     raise BuildError(

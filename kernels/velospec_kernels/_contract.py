@@ -86,7 +86,8 @@ def check_dtype(argument: View, dtypes: tuple[str, ...]) -> None:
 
 def check_dense_rows(argument: View) -> None:
     """Neighbours along the last dimension of `argument` are neighbours in memory; rows may lie anywhere."""
-    if argument.shape[-1] > 1 and argument.strides[-1] != 1:
+    more_than_one = argument.shape[-1] > 1 and 0 not in argument.shape
+    if more_than_one and argument.strides[-1] != 1:
         raise ContractError(
             f"{argument.name} must have stride 1 along its last dimension, got {argument.strides[-1]:g}."
         )

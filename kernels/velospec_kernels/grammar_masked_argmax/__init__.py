@@ -93,8 +93,8 @@ def grammar_masked_argmax(
 
     Args:
         logits: [rows, vocabulary], float32 on the CPU; float32, float16 or bfloat16 on a CUDA device, at
-            most 4,096 rows there. Stride 1 along a row; rows may be any distance apart. Never written to. On CUDA,
-            rows that start at a multiple of 16 bytes are read fastest.
+            most 4,096 rows there. Stride 1 along a row; rows may be any distance apart. Never written to. On
+            CUDA, rows that start at a multiple of 16 bytes are read fastest.
         mask: int32 or uint32 [rows, ceil(vocabulary / 32)], 32 ids a word, lowest bit first; bits past the
             vocabulary are ignored. Stride 1 along a row. None allows every id.
         out: Where to write: `ids` and `counts` int32 [rows], `top1` and `top2` float32 [rows], on the device
