@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ class LlamaBackend:
         self._path = path
         self._model = library.load_model(path, gpu_layers=options.gpu_layers, progress=progress)
         self._context: Handle = None
+        self._views: dict[tuple[int, int], Logits] = {}  # by address and rows
         try:
             _refuse_unsupported(self._model, path)
             self.vocabulary = LlamaVocabulary(self._model)
@@ -50,6 +52,18 @@ class LlamaBackend:
         except BaseException:
             self.close()
             raise
+
+    def configure(self, *, kv_type: str, flash_attention: bool, min_rows: int) -> None:
+        """Reopen all slots, empty, under another numeric setting; the weights stay loaded.
+
+        Raises ModelLoadError where llama.cpp refuses; the backend is then closed but for `close`.
+        """
+        self.options = replace(
+            self.options, kv_type=KvType(kv_type), flash_attention=flash_attention, min_rows=min_rows
+        )
+        lib.llama_free(self._context)
+        self._context = None
+        self._open_context()
 
     def _open_context(self) -> None:
         options = self.options
@@ -66,7 +80,7 @@ class LlamaBackend:
         # A lone row at the very end needs room for the row that pads it.
         self.context: int = min(options.context, lib.llama_n_ctx_seq(self._context) - (self.min_rows - 1))
         self._lengths = [0] * self.slots
-        self._views: dict[tuple[int, int], Logits] = {}
+        self._views.clear()
 
     def _context_params(self) -> Handle:
         options = self.options
@@ -161,7 +175,7 @@ class LlamaBackend:
 
     def close(self) -> None:
         """Free the model; the backend is unusable afterwards. Idempotent."""
-        self._views = {}
+        self._views.clear()
         if self._context:
             lib.llama_free(self._context)
             self._context = None
