@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -97,9 +96,7 @@ def test_commands_work_with_the_default_model(
     block: str, default_model: InstalledModel, tmp_path: Path
 ) -> None:
     shown = run(block, tmp_path, with_programs_of_the_environment())
-    named = [word for word in shlex.split(block) if word.startswith(("smollm2", "qwen"))]
-    assert named
-    assert all(name in shown for name in [*named, default_model.name.split("-", maxsplit=1)[0][:4]][:1])
+    assert default_model.name in shown
 
 
 @pytest.mark.packaging
@@ -133,7 +130,7 @@ def offline_for_llama_cpp(wheel: Path, folder: Path) -> dict[str, str]:
     constraint.write_text(f"llama-cpp-python=={version}\n", encoding="utf-8")
     home = folder / "home"
     home.mkdir()
-    return with_programs_of_the_environment(
+    environment = with_programs_of_the_environment(
         HOME=str(home),
         PATH=os.pathsep.join(
             [str(home / ".local" / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
@@ -142,3 +139,6 @@ def offline_for_llama_cpp(wheel: Path, folder: Path) -> dict[str, str]:
         PIP_ONLY_BINARY="llama-cpp-python",
         PIP_CONSTRAINT=str(constraint),
     )
+    for variable in ("VELOSPEC_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
+        environment.pop(variable, None)
+    return environment
