@@ -184,7 +184,6 @@ class DaemonClient:
         if self._link is link:
             self._link = None
         if link.goodbye is not None:
-            link.fail(DaemonError(f"The daemon left: {link.goodbye}."))
             return
         record = await self._record(link.welcome.pid)
         if record is None and _lives(link.welcome.pid):

@@ -75,6 +75,8 @@ class Endpoint:
 
     def locked(self) -> bool:
         """Whether a daemon of this name runs (or is just starting or ending)."""
+        if not self.lock_file.exists():
+            return False
         handle = take_lock(self.lock_file)
         if handle is None:
             return True

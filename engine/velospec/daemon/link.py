@@ -104,6 +104,7 @@ class Link:
             self._on_event(frame)
         elif isinstance(frame, p.Goodbye):
             self.goodbye = frame.reason
+            self.fail(DaemonError(f"The daemon left: {frame.reason}."))
         elif isinstance(frame, p.Text | p.Result | p.Failure):
             self._answer(frame)
 

@@ -148,9 +148,10 @@ class DaemonServer:
         self._quiet_since = time.monotonic()
 
     async def _beat(self) -> None:
-        """Once a second: tell the supervisor that we live, and look what time has brought."""
+        """Once a second or more often: tell the supervisor that we live, and look what time has brought."""
+        interval = min(_BEAT, self._options.idle_seconds or _BEAT, self._options.hang_seconds / 4)
         while True:
-            await asyncio.sleep(min(_BEAT, self._options.idle_seconds or _BEAT))
+            await asyncio.sleep(interval)
             self._look_around()
 
     def _look_around(self) -> None:

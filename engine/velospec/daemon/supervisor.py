@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _LOG_BYTES = 1 << 20
 _LOG_FILES = 2
 _TERMINATE_SECONDS = 10.0
+_START_SECONDS = 60.0
 _TICK = 1.0
 
 
@@ -58,7 +59,7 @@ def supervise(options: DaemonOptions, host_command: Sequence[str]) -> int:
     endpoint = Endpoint.named(options.name, options.transport)
     try:
         endpoint.prepare()
-        lock = take_lock(endpoint.lock_file)
+        lock = _take_lock(endpoint)
         if lock is None:
             tell_launcher(taken=True)
             return 0
@@ -76,6 +77,16 @@ def supervise(options: DaemonOptions, host_command: Sequence[str]) -> int:
         endpoint.clear()
         os.close(lock)
     return 0 if record.status == record.signal == 0 else 1
+
+
+def _take_lock(endpoint: Endpoint) -> int | None:
+    """The daemon's lock, or None if another daemon has it, and not just somebody who looks at it."""
+    for _ in range(10):
+        lock = take_lock(endpoint.lock_file)
+        if lock is not None:
+            return lock
+        time.sleep(0.02)
+    return None
 
 
 class _Watch:
@@ -133,7 +144,8 @@ class _Watch:
 
     def _watch_clock(self, host: subprocess.Popen[bytes]) -> None:
         now = time.monotonic()
-        if not self._hung and now - self._last_news > self._hang_seconds:
+        patience = self._hang_seconds if self._listening else max(self._hang_seconds, _START_SECONDS)
+        if not self._hung and now - self._last_news > patience:
             self._hung = True
         if self._hung or (self._kill_at and now > self._kill_at):
             host.kill()
