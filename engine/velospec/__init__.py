@@ -1,3 +1,50 @@
-"""VeloSpec: exact speculative decoding without a second model, for code completion on your own machine."""
+"""VeloSpec: exact speculative decoding without a second model, for code completion on your own machine.
+
+The public names load when they are first used, so that `import velospec` costs nothing and needs no native
+library.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from velospec.api import CancelToken as CancelToken
+    from velospec.api import Completion as Completion
+    from velospec.api import Engine as Engine
+    from velospec.api import FinishReason as FinishReason
+    from velospec.api import InfillRequest as InfillRequest
+    from velospec.api import InstalledModel as InstalledModel
+    from velospec.api import Limits as Limits
+    from velospec.api import ModelStore as ModelStore
+    from velospec.api import Statistics as Statistics
+    from velospec.api import TextRequest as TextRequest
+    from velospec.api import VeloSpecError as VeloSpecError
+
+__all__ = [
+    "CancelToken",
+    "Completion",
+    "Engine",
+    "FinishReason",
+    "InfillRequest",
+    "InstalledModel",
+    "Limits",
+    "ModelStore",
+    "Statistics",
+    "TextRequest",
+    "VeloSpecError",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from velospec import api  # noqa: PLC0415 - see above
+
+    return getattr(api, name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

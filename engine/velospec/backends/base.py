@@ -33,7 +33,9 @@ class Vocabulary(Protocol):
 class Backend(Protocol):
     """A loaded model. Not thread-safe: one worker calls it, but `abort` may come from any thread."""
 
-    vocabulary: Vocabulary
+    @property
+    def vocabulary(self) -> Vocabulary: ...
+
     slots: int  # independent KV sequences, numbered from 0
     context: int  # positions per slot
     min_rows: int  # exact mode scores no fewer rows than this in a batch (1 or 2); see verify/exact

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Statistics:
     drafted_at: tuple[int, ...] = field(default=())  # [i]: drafts that had a position i
 
     def __add__(self, other: Statistics) -> Statistics:
-        merged = {}
+        merged: dict[str, Any] = {}
         for item in fields(self):
             mine, theirs = getattr(self, item.name), getattr(other, item.name)
             merged[item.name] = _add(mine, theirs) if isinstance(mine, tuple) else mine + theirs

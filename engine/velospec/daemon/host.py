@@ -94,4 +94,6 @@ def host_installed_models(options: DaemonOptions) -> NoReturn:
 
 def open_installed(model: InstalledModel, progress: Fraction) -> ServedEngine:
     """The real engine for an installed model."""
-    raise NotImplementedError
+    from velospec.engine import Engine  # noqa: PLC0415 - loads the native library; other hosts do without
+
+    return Engine.open(model, progress=progress)

@@ -1,0 +1,33 @@
+"""The public API in one place: an engine for an installed model, requests in, completions out.
+
+    model = velospec.ModelStore().default("completion")
+    engine = velospec.Engine.open(model)
+    request = velospec.TextRequest("notes", "def fibonacci(n):")
+    print(engine.generate(request, velospec.CancelToken()).text)
+    engine.close()
+
+Importing it loads the native library.
+"""
+
+from __future__ import annotations
+
+from velospec.core.cancellation import CancelToken
+from velospec.core.errors import VeloSpecError
+from velospec.core.request import Completion, FinishReason, InfillRequest, Limits, TextRequest
+from velospec.core.statistics import Statistics
+from velospec.engine import Engine
+from velospec.models.store import InstalledModel, ModelStore
+
+__all__ = [
+    "CancelToken",
+    "Completion",
+    "Engine",
+    "FinishReason",
+    "InfillRequest",
+    "InstalledModel",
+    "Limits",
+    "ModelStore",
+    "Statistics",
+    "TextRequest",
+    "VeloSpecError",
+]

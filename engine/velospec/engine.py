@@ -1,0 +1,233 @@
+"""The composition root: an installed model becomes a running engine.
+
+Opens the backend under the model's measured profile, gives requests their prompt ids, and puts the decoder
+together. Knows every part by name, so that no part needs to know another. One thread at a time may use an
+engine; a request's cancel token may be cancelled from any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from velospec.backends.llama_cpp import LlamaBackend, LlamaOptions, build_id
+from velospec.control.acceptance import Acceptance
+from velospec.control.cost_model import CostModel
+from velospec.control.measure import measure_costs
+from velospec.control.selector import Selector
+from velospec.core.cancellation import CancelToken
+from velospec.core.request import Completion, InfillRequest, TextRequest
+from velospec.core.statistics import Statistics
+from velospec.decode.decoder import Decoder, Task
+from velospec.decode.output import OnText
+from velospec.models.infill import InfillFormat
+from velospec.models.store import InstalledModel
+from velospec.profile import Conditions, Profile, load_profile
+from velospec.proposers.suffix import SuffixProposer
+from velospec.verify.exact import Numerics, probe
+
+Fraction = Callable[[float], None]
+
+_PROBE_SHARE = 0.6  # of a measurement's progress; the rest is the cost curve
+_ANSWER_ROOM = 512  # positions kept free for the answer, where the context is large enough
+_COLD_SECONDS = 4.0  # a prompt that nothing of is in the cache may take so long to read
+_UNMEASURED_WINDOW = 1024  # ids of an infill prompt while the reading speed is not known
+_LEAST_WINDOW = 256
+
+
+class Engine:
+    """One loaded model that completes at cursors and continues text."""
+
+    def __init__(self, model: InstalledModel, backend: LlamaBackend) -> None:
+        """Take over `backend`, opened for `model`; see `open`."""
+        self.model = model
+        self.statistics = Statistics()
+        self._backend = backend
+        self._conditions = _conditions(model, backend.threads)
+        self._profile = load_profile(model.folder, self._conditions)
+        self._cost = self._profile.cost if self._profile else CostModel.default()
+        self._infill: InfillFormat | None = None
+        self._decoder = self._compose()
+
+    @classmethod
+    def open(
+        cls,
+        model: InstalledModel,
+        *,
+        slots: int = 4,
+        context: int = 2048,
+        threads: int | None = None,
+        progress: Fraction | None = None,
+    ) -> Engine:
+        """Load `model`.
+
+        Args:
+            model: An installed model whose file is unchanged (`ModelStore.check`).
+            slots: Documents whose KV cache is kept at the same time.
+            context: Positions per slot, cut to what the model was trained for.
+            threads: Threads of a decode; None chooses one per physical core.
+            progress: Told the loaded fraction, 0 to 1; what it raises abandons the load.
+
+        Raises:
+            ModelLoadError: llama.cpp cannot use the file.
+        """
+        options = LlamaOptions(context=context, slots=slots, threads=threads)
+        backend = LlamaBackend(model.path, options, progress)
+        try:
+            engine = cls(model, backend)
+            engine._configure(engine.numerics)
+        except BaseException:
+            backend.close()
+            raise
+        return engine
+
+    @property
+    def numerics(self) -> Numerics:
+        """The numeric setting in use; it claims exactness only where that was probed."""
+        return self._profile.numerics if self._profile else Numerics()
+
+    @property
+    def profile(self) -> Profile | None:
+        """What was measured of the model here; None until `measure` has run."""
+        return self._profile
+
+    @property
+    def memory_bytes(self) -> int:
+        return self._backend.memory_bytes
+
+    @property
+    def notice(self) -> str:
+        """What the user should know about this model; empty if nothing."""
+        if not self._backend.can_rollback:
+            return (
+                f"{self.model.name} keeps one running state that cannot be taken back, "
+                "so it decodes without speculation."
+            )
+        if self._profile is not None and not self._profile.numerics.exact:
+            return f"Near ties may be decided differently with drafts than without: {self.numerics.reason}."
+        return ""
+
+    def describe(self) -> dict[str, Any]:
+        """For a status display: JSON-ready, keys stable."""
+        profile = self._profile
+        return {
+            "measured": profile is not None,
+            "exact": profile.numerics.exact if profile else None,
+            "speculates": self._backend.can_rollback,
+            "context": self._backend.context,
+            "slots": self._backend.slots,
+            "threads": self._backend.threads,
+            "tokens_per_second": profile.tokens_per_second if profile else None,
+            "prefill_tokens_per_second": profile.prefill_tokens_per_second if profile else None,
+            "notice": self.notice,
+        }
+
+    def infill(
+        self, request: InfillRequest, cancel: CancelToken, on_text: OnText | None = None
+    ) -> Completion:
+        """Complete at the cursor of `request`.
+
+        Raises:
+            InfillError: The model has no infill format.
+            CancelledError: `cancel` was cancelled.
+            BackendError: The backend failed.
+        """
+        prompt = self._infill_format().build(request.prefix, request.suffix, request.path, self._window())
+        task = Task(
+            request.document,
+            prompt.ids,
+            request.limits,
+            heal=prompt.heal,
+            cursor_line=request.prefix[request.prefix.rfind("\n") + 1 :],
+            speculate=request.speculate,
+        )
+        return self._complete(task, cancel, on_text)
+
+    def generate(
+        self, request: TextRequest, cancel: CancelToken, on_text: OnText | None = None
+    ) -> Completion:
+        """Continue the prompt of `request`.
+
+        Raises:
+            ContextError: The prompt does not fit the context.
+            CancelledError: `cancel` was cancelled.
+            BackendError: The backend failed.
+        """
+        vocabulary = self._backend.vocabulary
+        ids = vocabulary.encode(request.prompt, special=request.special)
+        if vocabulary.bos_id is not None and ids[:1] != [vocabulary.bos_id]:
+            ids.insert(0, vocabulary.bos_id)
+        line = request.prompt[request.prompt.rfind("\n") + 1 :]
+        task = Task(request.document, ids, request.limits, cursor_line=line, speculate=request.speculate)
+        return self._complete(task, cancel, on_text)
+
+    def measure(self, progress: Fraction | None = None) -> dict[str, Any]:
+        """Probe the numerics and measure the speed, keep both as the model's profile, and use them.
+
+        Empties all slots. `progress` is told fractions from 0 to 1; what it raises abandons the measurement
+        and leaves the engine as it was. Returns the profile as JSON-ready data. Raises BackendError.
+        """
+        report = progress or (lambda _fraction: None)
+        try:
+            numerics = probe(self._backend, lambda fraction: report(fraction * _PROBE_SHARE))
+            cost = measure_costs(
+                self._backend,
+                progress=lambda fraction: report(_PROBE_SHARE + fraction * (1 - _PROBE_SHARE)),
+            )
+        except BaseException:
+            self._configure(self.numerics)
+            raise
+        self._cost = cost
+        self._profile = Profile(self._conditions, numerics, cost)
+        self._configure(numerics)
+        self._profile.save(self.model.folder)
+        return self._profile.to_dict()
+
+    def forget(self, document: str) -> None:
+        """Let others have the slot of a closed document."""
+        self._decoder.slots.forget(document)
+
+    def close(self) -> None:
+        """Keep what was learned of the speed, and free the model. Idempotent."""
+        if self._profile is not None and self.statistics.steps:
+            self._profile.save(self.model.folder)
+            self._profile = None
+        self._backend.close()
+
+    def _complete(self, task: Task, cancel: CancelToken, on_text: OnText | None) -> Completion:
+        with cancel.interrupting(self._backend.abort):
+            completion = self._decoder.complete(task, cancel, on_text)
+        self.statistics += completion.statistics
+        return completion
+
+    def _compose(self) -> Decoder:
+        selector = Selector(Acceptance(), self._cost, min_rows=self._backend.min_rows)
+        return Decoder(self._backend, [SuffixProposer()], selector, rollback=self._backend.can_rollback)
+
+    def _configure(self, numerics: Numerics) -> None:
+        """Reopen the slots under `numerics`, empty, unless that is how they are."""
+        self._backend.configure(
+            kv_type=numerics.kv_type,
+            flash_attention=numerics.flash_attention,
+            min_rows=numerics.min_rows,
+        )
+        self._decoder = self._compose()
+
+    def _infill_format(self) -> InfillFormat:
+        if self._infill is None:
+            vocabulary = self._backend.vocabulary
+            self._infill = InfillFormat.for_model(vocabulary.metadata, vocabulary, self.model.infill)
+        return self._infill
+
+    def _window(self) -> int:
+        """The most ids of an infill prompt. It does not depend on the request: that would move its edges."""
+        context = self._backend.context
+        room = context - min(_ANSWER_ROOM, context // 4)
+        if self._profile is None:
+            return min(room, _UNMEASURED_WINDOW)
+        affordable = int(self._profile.prefill_tokens_per_second * _COLD_SECONDS)
+        return min(room, max(affordable, _LEAST_WINDOW))
+
+
+def _conditions(model: InstalledModel, threads: int) -> Conditions:
+    return Conditions(build_id(), threads, model.sha256)
