@@ -183,6 +183,10 @@ class Engine:
         self._profile.save(self.model.folder)
         return self._profile.to_dict()
 
+    def abort(self) -> None:
+        """End the native call in progress; any thread may call. A token's `cancel` does so by itself."""
+        self._backend.abort()
+
     def forget(self, document: str) -> None:
         """Let others have the slot of a closed document."""
         self._decoder.slots.forget(document)
