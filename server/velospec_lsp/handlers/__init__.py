@@ -14,6 +14,7 @@ from velospec_lsp.handlers import (
     inline_completion,
     lifecycle,
     synchronize,
+    text,
 )
 
 if TYPE_CHECKING:
@@ -23,5 +24,5 @@ if TYPE_CHECKING:
 def register_all(server: Server) -> None:
     """Register every handler. Completion by popup is added at initialization, for clients that need it."""
     lifecycle.register(server, completion.register)
-    for module in (synchronize, inline_completion, configuration, commands):
+    for module in (synchronize, inline_completion, configuration, commands, text):
         module.register(server)
