@@ -109,6 +109,8 @@ class Protocol(LanguageServerProtocol):
     def structure_message(self, data: dict[str, Any]) -> Any:
         """The message as a typed object. Raises JsonRpcInvalidParams, and logs nothing of the content."""
         kind = self._message_type(data)
+        if "method" in data and self.get_message_type(data["method"]) is None:
+            data = {"params": None, **data}  # the generic types insist on parameters
         try:
             return self._converter.structure(data, kind)
         except Exception as error:  # the converter raises whatever its hooks ran into
@@ -208,9 +210,9 @@ class Protocol(LanguageServerProtocol):
         self._shutdown = True
         if (handler := self.fm.features.get(types.SHUTDOWN)) is not None:
             handler(*args)
-        for identity, future in list(self._request_futures.items()):
-            if identity != self.msg_id:
-                future.cancel()
+        rest = [future for identity, future in self._request_futures.items() if identity != self.msg_id]
+        # Behind those that the handler has just seen to: they get their answers.
+        asyncio.get_running_loop().call_soon(lambda: [future.cancel() for future in rest])
 
     @lsp_method(types.EXIT)
     def lsp_exit(self, *_args: Any) -> Generator[Any, Any, None]:

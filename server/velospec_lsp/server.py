@@ -7,6 +7,7 @@ from collections import OrderedDict
 from typing import Any
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcMethodNotFound
 from pygls.lsp.server import LanguageServer
 
 from velospec import __version__
@@ -107,6 +108,8 @@ class Server(LanguageServer):
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Faults go to the log; a pop-up in the editor helps nobody."""
+        if isinstance(error, JsonRpcMethodNotFound):
+            return  # the client's doing, and answered
         logger.error("%s in %s", type(error).__name__, getattr(source, "__name__", source), exc_info=error)
 
     async def close(self) -> None:

@@ -37,7 +37,9 @@ def parse(data: bytes) -> tuple[list[Message], bytes]:
     while True:
         head, separator, rest = data.partition(b"\r\n\r\n")
         if not separator:
-            assert b"Content-Length: ".startswith(data[:16]) or data.startswith(b"Content-Length: "), data[:200]
+            assert b"Content-Length: ".startswith(data[:16]) or data.startswith(b"Content-Length: "), data[
+                :200
+            ]
             return messages, data
         name, _, length = head.partition(b": ")
         assert name == b"Content-Length", f"stray bytes on stdout: {data[:200]!r}"
@@ -63,7 +65,6 @@ class Wire:
         self._ids = iter(range(1, 1_000_000))
         self.messages: queue.Queue[Message | BaseException | None] = queue.Queue()
         self.unread: list[Message] = []
-        self.statuses: list[Message] = []
         self.answers: dict[str, Callable[[Message], Any]] = {}
         self.process = subprocess.Popen(
             [*(command or (installed_command(),)), *(("--tcp", "0") if tcp else arguments)],
@@ -81,7 +82,8 @@ class Wire:
             line = self.process.stderr.readline().decode()
             host, _, port = line.strip().rpartition(" ")[2].rpartition(":")
             self._socket = socket.create_connection((host, int(port)))
-        threading.Thread(target=self._drain, daemon=True).start()
+        self._drainer = threading.Thread(target=self._drain, daemon=True)
+        self._drainer.start()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -130,15 +132,10 @@ class Wire:
             if message is None:
                 self.messages.put(None)
                 raise AssertionError(f"the server has ended; stderr: {self.stderr.decode()}")
-            if message.get("method") in BACKGROUND:
-                self.statuses.append(message["params"])
-                if not wanted(message):
-                    continue
-            if self._answered(message):
-                continue
             if wanted(message):
                 return message
-            self.unread.append(message)
+            if message.get("method") not in BACKGROUND and not self._answered(message):
+                self.unread.append(message)
 
     def _answered(self, message: Message) -> bool:
         """Answer a request of the server's that the test has prepared for."""
@@ -210,7 +207,8 @@ class Wire:
                 self.process.kill()
             self.process.wait(SECONDS)
             self._reader.join(SECONDS)
-            for stream in (self.process.stdin, self._socket):
+            self._drainer.join(SECONDS)
+            for stream in (self.process.stdin, self.process.stdout, self.process.stderr, self._socket):
                 if stream:
                     stream.close()
         while not self.messages.empty():

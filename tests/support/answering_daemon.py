@@ -1,0 +1,105 @@
+"""A daemon process whose engine answers what a test has written down: the real supervisor, host and server.
+
+Run as a program with VELOSPEC_ANSWERS naming a folder. `answers.json` there maps the end of a prefix to
+{"text": ..., "wait": true, "finish": "deadline"}; the longest that fits counts, and without one the text is
+empty.
+With `wait` the engine steps until it is cancelled or the file `go` appears. Each request, and each cancel,
+is appended to `log.jsonl`. Without a model, the daemon says so as the real one does: the file `no-model`
+tells it to.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.support.scripted_engine import ScriptedModels, scripted_model
+from velospec.core.errors import CancelledError
+from velospec.core.request import Completion, FinishReason, InfillRequest, TextRequest
+from velospec.core.statistics import Statistics
+from velospec.daemon.host import host_models
+from velospec.daemon.options import parse
+from velospec.daemon.supervisor import supervise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from velospec.core.cancellation import CancelToken
+    from velospec.models.store import InstalledModel
+
+PROGRAM = str(Path(__file__).resolve())
+
+
+class AnsweringEngine:
+    """Answers infill requests from the folder."""
+
+    memory_bytes = 1
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def infill(
+        self, request: InfillRequest, cancel: CancelToken, _on_text: Callable[[str], None] | None = None
+    ) -> Completion:
+        self._log(event="infill", prefix=request.prefix, suffix=request.suffix, path=request.path,
+                  document=request.document, max_lines=request.limits.max_lines,
+                  budget_ms=request.limits.budget_ms)  # fmt: skip
+        answers = json.loads((self._folder / "answers.json").read_text("utf-8"))
+        fitting = [end for end in answers if request.prefix.endswith(end)]
+        answer = answers[max(fitting, key=len)] if fitting else {"text": ""}
+        while answer.get("wait") and not (self._folder / "go").exists():
+            if cancel.cancelled:
+                self._log(event="cancelled", prefix=request.prefix)
+                raise CancelledError("The request was cancelled.")
+            time.sleep(0.002)
+        text = answer["text"]
+        return Completion(
+            text, tuple(range(len(text))), FinishReason(answer.get("finish", "end")), Statistics()
+        )
+
+    def generate(
+        self, request: TextRequest, cancel: CancelToken, on_text: Callable[[str], None] | None = None
+    ) -> Completion:
+        raise NotImplementedError
+
+    def measure(self, progress: Callable[[float], None]) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def describe(self) -> dict[str, Any]:
+        return {"measured": True}
+
+    def close(self) -> None:
+        pass
+
+    def _log(self, **entry: Any) -> None:
+        with (self._folder / "log.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry) + "\n")
+
+
+class Models(ScriptedModels):
+    """One model, unless the folder says there is none."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(scripted_model("small"))
+        self._folder = folder
+
+    def default(self, role: str) -> InstalledModel | None:
+        return None if (self._folder / "no-model").exists() else super().default(role)
+
+
+def main(arguments: list[str]) -> int:
+    if arguments[:1] == ["--host"]:
+        folder = Path(os.environ["VELOSPEC_ANSWERS"])
+        engine = AnsweringEngine(folder)
+        host_models(parse(arguments[1:]), Models(folder), lambda _model, _progress: engine)
+    return supervise(parse(arguments), (sys.executable, PROGRAM, "--host"))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
