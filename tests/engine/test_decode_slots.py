@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import pytest
+
+from velospec.backends.scripted import ScriptedBackend, ScriptedVocabulary, hash_rule
+from velospec.core.errors import BackendError
+from velospec.decode.slots import Slot, Slots, common_prefix
+
+VOCABULARY = ScriptedVocabulary()
+
+
+def make(slots: int = 2, *, rollback: bool = True) -> tuple[ScriptedBackend, Slots]:
+    backend = ScriptedBackend(hash_rule(VOCABULARY, seed=1, order=2), VOCABULARY, slots=slots)
+    return backend, Slots(backend, rollback=rollback)
+
+
+def fill(slots: Slots, document: str, ids: list[int]) -> Slot:
+    slot = slots.acquire(document, [*ids, 0])
+    if len(slot.ids) < len(ids):
+        slot.prefill(ids[len(slot.ids) :])
+    return slot
+
+
+def test_a_documents_slot_is_cut_back_to_the_common_prefix() -> None:
+    backend, slots = make()
+    first = fill(slots, "a", [1, 2, 3, 4])
+    again = slots.acquire("a", [1, 2, 9, 9])
+    assert again is first
+    assert again.ids == [1, 2] == backend.kv[first.number]
+
+
+def test_the_last_prompt_id_is_never_reused() -> None:
+    _, slots = make()
+    fill(slots, "a", [1, 2, 3])
+    assert slots.acquire("a", [1, 2, 3]).ids == [1, 2]
+
+
+def test_documents_have_slots_of_their_own() -> None:
+    _, slots = make()
+    assert fill(slots, "a", [1, 2]).number != fill(slots, "b", [3, 4]).number
+    assert slots.acquire("a", [1, 2, 5]).ids == [1, 2]
+
+
+def test_the_least_recently_used_slot_goes_to_a_new_document() -> None:
+    _, slots = make()
+    fill(slots, "a", [1])
+    fill(slots, "b", [2])
+    fill(slots, "a", [1])
+    fill(slots, "c", [3])
+    assert slots.acquire("a", [1, 7]).ids == [1]
+    assert slots.acquire("b", [2, 7]).ids == []
+
+
+def test_a_new_document_takes_a_slot_that_holds_most_of_its_prompt() -> None:
+    _, slots = make()
+    untitled = fill(slots, "untitled", [1, 2, 3, 4, 5])
+    fill(slots, "other", [9, 9])
+    saved = slots.acquire("saved", [1, 2, 3, 4, 6])
+    assert saved is untitled
+    assert saved.ids == [1, 2, 3, 4]
+
+
+def test_a_forgotten_document_gives_its_slot_up_first() -> None:
+    _, slots = make()
+    fill(slots, "a", [1])
+    kept = fill(slots, "b", [2])
+    slots.forget("b")
+    assert slots.acquire("c", [3, 3]) is kept
+
+
+def test_without_rollback_only_a_whole_slot_is_reused() -> None:
+    backend, slots = make(rollback=False)
+    fill(slots, "a", [1, 2, 3])
+    assert slots.acquire("a", [1, 2, 3, 4]).ids == [1, 2, 3]
+    assert slots.acquire("a", [1, 2, 9]).ids == []
+    assert [call.position for call in backend.calls if call.kind == "truncate"] == [0]
+
+
+def test_a_refused_cut_leaves_the_record_as_the_cache_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    backend, slots = make()
+    slot = fill(slots, "a", [1, 2, 3])
+
+    def refuse(_slot: int, _length: int) -> None:
+        raise BackendError("refused")
+
+    monkeypatch.setattr(backend, "truncate", refuse)
+    with pytest.raises(BackendError):
+        slots.acquire("a", [1, 9])
+    assert slot.ids == [1, 2, 3] == backend.kv[slot.number]
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "limit", "expected"),
+    [([], [1], 5, 0), ([1, 2], [1, 2], 5, 2), ([1, 2, 3], [1, 2, 4], 5, 2), ([1, 2, 3], [1, 2, 3], 1, 1)],
+)
+def test_common_prefix(mine: list[int], theirs: list[int], limit: int, expected: int) -> None:
+    assert common_prefix(mine, theirs, limit) == expected
