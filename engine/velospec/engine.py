@@ -8,8 +8,9 @@ engine; a request's cancel token may be cancelled from any.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
+from velospec.backends.cancellable import CancellableBackend
 from velospec.backends.llama_cpp import LlamaBackend, LlamaOptions, build_id
 from velospec.control.acceptance import Acceptance
 from velospec.control.cost_model import CostModel
@@ -161,19 +162,23 @@ class Engine:
         task = Task(request.document, ids, request.limits, cursor_line=line, speculate=request.speculate)
         return self._complete(task, cancel, on_text)
 
-    def measure(self, progress: Fraction | None = None) -> dict[str, Any]:
+    def measure(self, progress: Fraction | None = None, cancel: CancelToken | None = None) -> dict[str, Any]:
         """Probe the numerics and measure the speed, keep both as the model's profile, and use them.
 
-        Empties all slots. `progress` is told fractions from 0 to 1; what it raises abandons the measurement
-        and leaves the engine as it was. Returns the profile as JSON-ready data. Raises BackendError.
+        Empties all slots. `progress` is told fractions from 0 to 1; what it raises, or `cancel`, abandons the
+        measurement at once and leaves the engine as it was. Returns the profile as JSON-ready data.
+        Raises BackendError, CancelledError.
         """
         report = progress or (lambda _fraction: None)
+        token = cancel or CancelToken()
+        # It stands for the backend in all that is asked of it, which __getattr__ hides from the type checker.
+        backend = cast("LlamaBackend", CancellableBackend(self._backend, token))
         try:
-            numerics = probe(self._backend, lambda fraction: report(fraction * _PROBE_SHARE))
-            cost = measure_costs(
-                self._backend,
-                progress=lambda fraction: report(_PROBE_SHARE + fraction * (1 - _PROBE_SHARE)),
-            )
+            with token.interrupting(self._backend.abort):
+                numerics = probe(backend, lambda fraction: report(fraction * _PROBE_SHARE))
+                cost = measure_costs(
+                    backend, progress=lambda fraction: report(_PROBE_SHARE + fraction * (1 - _PROBE_SHARE))
+                )
         except BaseException:
             self._configure(self.numerics)
             raise
@@ -182,10 +187,6 @@ class Engine:
         self._configure(numerics)
         self._profile.save(self.model.folder)
         return self._profile.to_dict()
-
-    def abort(self) -> None:
-        """End the native call in progress; any thread may call. A token's `cancel` does so by itself."""
-        self._backend.abort()
 
     def forget(self, document: str) -> None:
         """Let others have the slot of a closed document."""

@@ -68,17 +68,20 @@ def _show_daemon(daemon: dict[str, Any], console: Console) -> None:
         return
     table = Table("model", "state", "memory", "requests", "tokens/s", "accepted", "tokens/step", "mode")
     for model in daemon["models"]:
+        statistics = model["statistics"]
         table.add_row(
             model["name"],
             f"[{_STYLES.get(model['state'], 'white')}]{model['state']}[/]",
             f"{model['memory_bytes'] / (1 << 20):.0f} MiB",
             str(model["requests"]),
-            f"{model['tokens_per_second']:.0f}",
-            f"{model['acceptance_rate']:.0%}",
-            f"{model['tokens_per_step']:.2f}",
+            f"{statistics['tokens_per_second']:.0f}",
+            f"{statistics['acceptance_rate']:.0%}",
+            f"{statistics['tokens_per_step']:.2f}",
             _mode(model),
         )
     console.print(table)
+    for notice in filter(None, (model.get("notice") for model in daemon["models"])):
+        console.print(f"  {notice}", highlight=False)
 
 
 def _mode(model: dict[str, Any]) -> str:

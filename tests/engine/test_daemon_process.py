@@ -196,6 +196,11 @@ def test_a_native_crash_in_the_first_decode_names_the_fault_and_the_remedy(numbe
     asyncio.run(test())
 
 
+def test_a_native_crash_while_loading_names_the_model() -> None:
+    with pytest.raises(NativeCrashError, match=r"crashed \(SIGILL\) while it loaded crasher\."):
+        run_sync(lambda one: one.load("crasher"), **_settings())
+
+
 def test_a_crash_while_serving_is_told_apart_from_a_broken_build() -> None:
     async def test() -> None:
         async with listening() as (one, _):

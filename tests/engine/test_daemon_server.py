@@ -274,7 +274,7 @@ def test_a_model_installed_anew_is_loaded_anew() -> None:
     async def test() -> None:
         async with served() as box, box.client() as client:
             await client.infill(ask("say x"))
-            box.server._models.models["small"] = scripted_model("small", size=900)  # type: ignore[attr-defined]  # the scripted store
+            box.server._models.models["small"] = scripted_model("small", sha256="new")  # type: ignore[attr-defined]  # the scripted store
             await client.infill(ask("say y"))
             assert box.script.events.count("open small") == 2
 
@@ -374,10 +374,12 @@ def test_status_tells_all_there_is() -> None:
                     "memory_bytes": 800,
                     "requests": 1,
                     "queued": 0,
-                    "new_tokens": 8,
-                    "tokens_per_second": 16.0,
-                    "acceptance_rate": 0.5,
-                    "tokens_per_step": 2.0,
+                    "statistics": {
+                        "new_tokens": 8,
+                        "tokens_per_second": 16.0,
+                        "acceptance_rate": 0.5,
+                        "tokens_per_step": 2.0,
+                    },
                     "measured": False,
                 }
             ]

@@ -21,7 +21,9 @@ COMMAND = (sys.executable, str(Path(__file__).resolve()))
 def main(arguments: list[str]) -> int:
     if arguments[:1] == ["--host"]:
         models = ScriptedModels(
-            scripted_model("small"), scripted_model("talker", roles=("chat",)), scripted_model("measured")
+            scripted_model("small"),
+            scripted_model("talker", roles=("chat",)),
+            scripted_model("crasher"),
         )
         host_models(parse(arguments[1:]), models, Script().open)
     return supervise(parse(arguments), (*COMMAND, "--host"))

@@ -11,6 +11,7 @@ fail            raise an error that no user should see as it is
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from collections import defaultdict
@@ -28,9 +29,11 @@ if TYPE_CHECKING:
     from velospec.core.cancellation import CancelToken
 
 
-def scripted_model(name: str, *, size: int = 800, roles: tuple[str, ...] = ("completion",)) -> InstalledModel:
+def scripted_model(
+    name: str, *, size: int = 800, roles: tuple[str, ...] = ("completion",), sha256: str = ""
+) -> InstalledModel:
     folder = Path("/nowhere") / name
-    return InstalledModel(name, roles, folder / "model", "", size, "none", "test", None, folder)
+    return InstalledModel(name, roles, folder / "model", sha256, size, "none", "test", None, folder)
 
 
 class ScriptedModels:
@@ -59,6 +62,9 @@ class Script:
 
     def open(self, model: InstalledModel, progress: Callable[[float], None]) -> ScriptedEngine:
         self.events.append(f"open {model.name}")
+        if model.name == "crasher":
+            os.kill(os.getpid(), signal.SIGILL)
+            time.sleep(10)  # another thread may be the one that the signal ends
         if model.name in self.failing:
             raise ModelLoadError(f"{model.name} cannot be loaded.")
         if f"load {model.name}" in self.gates:
@@ -87,13 +93,13 @@ class ScriptedEngine:
     ) -> Completion:
         return self._answer(request.prompt, cancel, on_text)
 
-    def measure(self, progress: Callable[[float], None]) -> dict[str, Any]:
+    def measure(self, progress: Callable[[float], None], cancel: CancelToken) -> dict[str, Any]:
         self._script.events.append(f"measure {self._model.name}")
         for step in range(10):
             progress(step / 10)
             if "measure" in self._script.gates:
                 while not self._script.gates["measure"].wait(0.001):
-                    progress(step / 10)
+                    self._step("measure", cancel)
         self.measured = True
         return {"rows": [1, 2, 4]}
 

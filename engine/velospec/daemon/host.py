@@ -12,7 +12,9 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from velospec.core.errors import ModelLoadError
 from velospec.daemon.endpoint import Endpoint
+from velospec.daemon.exit_record import rebuild_commands
 from velospec.daemon.server import DaemonServer
 from velospec.models.store import ModelStore
 
@@ -93,7 +95,10 @@ def host_installed_models(options: DaemonOptions) -> NoReturn:
 
 
 def open_installed(model: InstalledModel, progress: Fraction) -> ServedEngine:
-    """The real engine for an installed model."""
-    from velospec.engine import Engine  # noqa: PLC0415 - loads the native library; other hosts do without
-
-    return Engine.open(model, progress=progress)
+    """The real engine for an installed model. Raises ModelLoadError."""
+    try:
+        # Loaded with the first model, so that a broken build of llama-cpp-python is told as what it is.
+        from velospec.engine import Engine  # noqa: PLC0415 - loads the native library
+    except (ImportError, OSError, RuntimeError) as error:
+        raise ModelLoadError(f"llama-cpp-python cannot be used: {error}.", rebuild_commands()) from error
+    return Engine.open(ModelStore(model.folder.parent).check(model), progress=progress)

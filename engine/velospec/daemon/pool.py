@@ -10,12 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-import psutil
-
 from velospec.core.errors import DaemonError, ModelLoadError, ModelNotFoundError, VeloSpecError
 from velospec.daemon.jobs import Job, Task
 from velospec.daemon.protocol import Event, EventKind
 from velospec.daemon.worker import OpenEngine, Post, State, Worker
+from velospec.models.memory import available_memory
 
 if TYPE_CHECKING:
     from velospec.daemon.exit_record import Phase
@@ -43,7 +42,7 @@ class PoolHooks:
 
 def default_budget() -> int:
     """Bytes for all models together, where the user has set none."""
-    return int(psutil.virtual_memory().available * _SHARE)
+    return int(available_memory() * _SHARE)
 
 
 class ModelPool:
@@ -131,7 +130,7 @@ class ModelPool:
 
     def _worker(self, model: InstalledModel) -> Worker:
         worker = self._workers.get(model.name)
-        if worker and worker.model != model:  # installed anew since
+        if worker and not _same(worker.model, model):
             self._dismiss(worker)
             worker = None
         if worker is None:
@@ -214,6 +213,11 @@ class ModelPool:
         self.paused(worker)
 
 
+def _same(loaded: InstalledModel, installed: InstalledModel) -> bool:
+    """Whether what is in memory is what is installed now."""
+    return (loaded.path, loaded.sha256, loaded.infill) == (installed.path, installed.sha256, installed.infill)
+
+
 def _status(worker: Worker) -> dict[str, Any]:
     statistics = worker.statistics
     return {
@@ -223,9 +227,13 @@ def _status(worker: Worker) -> dict[str, Any]:
         "memory_bytes": worker.memory_bytes,
         "requests": worker.answered,
         "queued": worker.queued,
-        "new_tokens": statistics.new_tokens,
-        "tokens_per_second": round(statistics.tokens_per_second, 1),
-        "acceptance_rate": round(statistics.acceptance_rate, 3),
-        "tokens_per_step": round(statistics.new_tokens / statistics.steps, 2) if statistics.steps else 0.0,
+        "statistics": {
+            "new_tokens": statistics.new_tokens,
+            "tokens_per_second": round(statistics.tokens_per_second, 1),
+            "acceptance_rate": round(statistics.acceptance_rate, 3),
+            "tokens_per_step": round(statistics.new_tokens / statistics.steps, 2)
+            if statistics.steps
+            else 0.0,
+        },
         **worker.description,
     }

@@ -45,8 +45,8 @@ class ServedEngine(Protocol):
         self, request: TextRequest, cancel: CancelToken, on_text: OnText | None = None
     ) -> Completion: ...
 
-    def measure(self, progress: Fraction) -> dict[str, Any]:
-        """Measure the model and keep the result; an exception that `progress` raises abandons it."""
+    def measure(self, progress: Fraction, cancel: CancelToken) -> dict[str, Any]:
+        """Measure the model and keep the result; `cancel` abandons it with CancelledError."""
         ...
 
     def describe(self) -> dict[str, Any]:
@@ -240,7 +240,7 @@ class Worker:
         if isinstance(job.request, TextRequest):
             return engine.generate(job.request, job.token, on_text)
         if job.task is Task.MEASURE:
-            return engine.measure(lambda fraction: self._on_measuring(job, fraction))
+            return engine.measure(self._on_measuring, job.token)
         return None
 
     def _stream(self, job: Job) -> OnText:
@@ -256,9 +256,7 @@ class Worker:
     def _on_loading(self, fraction: float) -> None:
         self._post(lambda: self._listener.loading(self, fraction))
 
-    def _on_measuring(self, job: Job, fraction: float) -> None:
-        if job.token.cancelled:
-            raise CancelledError("Measuring gave way to a request.")
+    def _on_measuring(self, fraction: float) -> None:
         self._post(lambda: self._listener.measuring(self, fraction))
 
     def _on_loaded(self) -> None:
