@@ -54,7 +54,7 @@ def test_answers_written_by_hand(
 ) -> None:
     logits = np.array([values], np.float32)
     mask = None if allowed is None else bitmask.pack(allowed, len(values))[None]
-    got = grammar_masked_argmax(logits, mask, backend=backend)  # type: ignore[call-overload] # a parameter
+    got = grammar_masked_argmax(logits, mask, backend=backend)
     assert tuple(column[0] for column in got) == expected
     assert got.margin[0] == margin
     assert got.margin.dtype == np.float32
@@ -73,7 +73,7 @@ def test_numpy_equals_reference(shape: tuple[int, int], density: float | None, v
 
 def run(given_case: Case, backend: str) -> CpuArgmax:
     out = junk(given_case.logits.shape[0])
-    got = grammar_masked_argmax(given_case.logits, given_case.mask, out=out, backend=backend)  # type: ignore[call-overload] # a parameter
+    got = grammar_masked_argmax(given_case.logits, given_case.mask, out=out, backend=backend)
     assert got is out
     return out
 

@@ -17,7 +17,7 @@ def junk(rows: int) -> CpuDensity:
 @pytest.mark.parametrize("backend", ["reference", "numpy"])
 def test_answers_written_by_hand(backend: str) -> None:
     mask = np.array([[-1, -1], [0, 0], [1, 4], [-(2**31), 8]], np.int32)  # 3 bits of word 1 are ids
-    got = popcount_density(mask, 35, backend=backend)  # type: ignore[call-overload] # a parameter
+    got = popcount_density(mask, 35, backend=backend)
     assert got.counts.tolist() == [35, 0, 2, 1]
     assert got.density.tolist() == [np.float32(count) / np.float32(35) for count in (35, 0, 2, 1)]
     assert (got.counts.dtype, got.density.dtype) == (np.int32, np.float32)
@@ -36,7 +36,7 @@ def test_numpy_equals_reference(
     results = []
     for backend in ("reference", "numpy"):
         out = junk(shape[0])
-        assert popcount_density(mask, shape[1], out=out, backend=backend) is out  # type: ignore[call-overload] # a parameter
+        assert popcount_density(mask, shape[1], out=out, backend=backend) is out
         results.append(out)
     np.testing.assert_array_equal(results[1].counts, results[0].counts)
     np.testing.assert_array_equal(results[1].density, results[0].density)

@@ -6,6 +6,7 @@ only their logits; else the row with the forbidden ids blanked out.
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -26,6 +27,22 @@ _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder=
 _CEILINGS = np.where(_BITS, np.float32(np.inf), _NOTHING)
 
 Values = npt.NDArray[np.float32]
+
+
+class _Scratch(threading.local):
+    """One buffer per thread, kept: a fresh one this large costs a page fault for every 1,024 logits."""
+
+    def __init__(self) -> None:
+        self.buffer = np.empty((0, 8), np.float32)
+
+    def of(self, mask_bytes: int) -> Values:
+        """A buffer [mask_bytes, 8] of anything."""
+        if len(self.buffer) < mask_bytes:
+            self.buffer = np.empty((mask_bytes, 8), np.float32)
+        return self.buffer[:mask_bytes]
+
+
+_SCRATCH = _Scratch()
 
 
 class _Best(NamedTuple):
@@ -60,7 +77,11 @@ def _best_allowed(
         ids = ids[: np.searchsorted(ids, values.size)]
         return _best_of(values, ids), ids.size
     used_bytes = bitmask.bytes_of(words)[: (values.size + 7) // 8]
-    blanked = _CEILINGS.take(used_bytes, axis=0).reshape(-1)[: values.size]
+    ceilings = _SCRATCH.of(used_bytes.size)
+    _CEILINGS.take(
+        used_bytes, axis=0, out=ceilings, mode="clip"
+    )  # no byte is out of range; "raise" copies twice
+    blanked = ceilings.reshape(-1)[: values.size]
     best = _best(np.minimum(blanked, values, out=blanked))
     if best.top1 == _NOTHING:  # the best is an allowed -inf, or nothing: forbidden and allowed look alike
         best = _best_of(values, _ids_of(used_bytes, values.size))
