@@ -51,7 +51,7 @@ def main() -> int:
         with _only_one():
             return 0 if _ready(kind) else _set_up(kind)
     except progress.StepError as error:
-        sys.stderr.write(f"{error}\nRun the same command again to go on; pip's own settings (proxy, index) count.\n")
+        sys.stderr.write(f"{error}\nRun the same command again to go on. Proxy and index are those of pip.\n")
         return 1
     except KeyboardInterrupt:
         sys.stderr.write("\nInterrupted. Run the same command again to go on.\n")
