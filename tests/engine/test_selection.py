@@ -1,0 +1,129 @@
+"""Acceptance estimates, and the choice of draft and length by expected tokens per second."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+from tests.support.proposers import FlatCost, SteepCost
+from velospec.control.acceptance import Acceptance
+from velospec.control.selector import Selector
+from velospec.core.draft import EMPTY, Draft, Verdict
+
+
+class CurveCost(FlatCost):
+    def __init__(self, *seconds: float) -> None:
+        super().__init__()
+        self._seconds = seconds
+
+    def seconds(self, rows: int, context: int = 0) -> float:
+        return self._seconds[rows - 1] * (1 + context / 1000)
+
+
+def draft(*ids: int, proposer: str = "suffix", evidence: int = 0, prior: float = 0.5) -> Draft:
+    return Draft(ids, proposer, evidence, prior)
+
+
+def test_the_prior_holds_until_something_is_counted() -> None:
+    acceptance = Acceptance()
+    assert acceptance.probability(draft(1, prior=0.3), 0) == pytest.approx(0.3)
+    chances = [acceptance.probability(draft(1, prior=0.3), position) for position in range(12)]
+    assert all(a <= b < 1 for a, b in itertools.pairwise(chances))
+
+
+@pytest.mark.parametrize("truth", [0.1, 0.5, 0.9])
+def test_estimates_approach_the_true_rate(truth: float) -> None:
+    acceptance, generator = Acceptance(), random.Random(3)  # noqa: S311  (test data)
+    offered = draft(1, 2, 3)
+    estimates = []
+    for _ in range(2000):
+        wrong = next((i for i in range(3) if generator.random() >= truth), 3)
+        acceptance.observe(offered, [*offered.ids[:wrong], 99])
+        estimates.append([acceptance.probability(offered, position) for position in range(3)])
+    # The prior of one half keeps a sixth of the say.
+    for position in range(3):
+        mean = sum(row[position] for row in estimates[500:]) / 1500
+        assert mean == pytest.approx(truth, abs=0.1)
+
+
+def test_estimates_follow_a_change() -> None:
+    acceptance, offered = Acceptance(), draft(1)
+    for _ in range(200):
+        acceptance.observe(offered, [1])
+    assert acceptance.probability(offered, 0) > 0.9
+    for _ in range(60):
+        acceptance.observe(offered, [2])
+    assert acceptance.probability(offered, 0) < 0.3
+
+
+def test_what_was_not_decided_is_not_counted() -> None:
+    acceptance, offered = Acceptance(), draft(1, 2, 3)
+    before = acceptance.curve(offered).copy()
+    acceptance.observe(offered, [1])  # cut to no row at all: only the first id can be compared
+    after = acceptance.curve(offered)
+    assert after[0] > before[0]
+    assert after[1:] == before[1:]
+    acceptance.observe(offered, [7, 2])  # what follows a wrong id tells nothing
+    assert acceptance.curve(offered)[1:] == before[1:]
+
+
+def test_counts_are_kept_apart_by_proposer_and_evidence() -> None:
+    acceptance = Acceptance()
+    for _ in range(50):
+        acceptance.observe(draft(1), [1])
+    assert acceptance.probability(draft(1, evidence=1), 0) == pytest.approx(0.5)
+    assert acceptance.probability(draft(1, proposer="other"), 0) == pytest.approx(0.5)
+
+
+def expected_best(chances: list[float], seconds: list[float], length: int) -> int:
+    rates, survival, tokens = [1 / seconds[0]], 1.0, 1.0
+    for index in range(length):
+        survival *= chances[min(index, len(chances) - 1)]
+        tokens += survival
+        rates.append(tokens / seconds[index + 1])
+    return rates.index(max(rates))
+
+
+@pytest.mark.parametrize("prior", [0.05, 0.2, 0.4, 0.6, 0.8, 0.95, 0.99])
+@pytest.mark.parametrize(
+    "seconds",
+    [[1, 1.47, 1.7, 1.92, 2.14, 2.36, 2.58, 2.8], [1, 1.1, 1.2, 1.3, 3.0, 3.1, 3.2, 3.3], [1.0] * 8],
+)
+def test_the_length_maximises_tokens_per_second(prior: float, seconds: list[float]) -> None:
+    acceptance = Acceptance()
+    offered = draft(*range(7), prior=prior)
+    chosen = Selector(acceptance, CurveCost(*seconds)).choose([offered])
+    assert len(chosen) == expected_best(acceptance.curve(offered), seconds, 7)
+    assert chosen.ids == offered.ids[: len(chosen)]
+
+
+def test_no_draft_where_rows_cost_as_much_as_tokens_bring() -> None:
+    assert Selector(Acceptance(), SteepCost()).choose([draft(1, 2, prior=0.99)]) is EMPTY
+    assert Selector(Acceptance(), FlatCost()).choose([]) is EMPTY
+
+
+def test_the_better_draft_wins() -> None:
+    selector = Selector(Acceptance(), CurveCost(1, 1.3, 1.6, 1.9))
+    poor, good = draft(1, 2, 3, prior=0.4), draft(4, 5, 6, proposer="other", prior=0.9)
+    assert selector.choose([poor, good]).ids[0] == selector.choose([good, poor]).ids[0] == 4
+
+
+def test_a_second_row_that_must_be_scored_takes_the_best_guess() -> None:
+    selector = Selector(Acceptance(), SteepCost(), min_rows=2)
+    poor, good = draft(1, 2, prior=0.02), draft(3, 4, proposer="other", prior=0.03)
+    assert selector.choose([poor, good]).ids == (3,)
+
+
+def test_what_is_learned_changes_the_choice() -> None:
+    cost = CurveCost(1, 1.3, 1.6, 1.9)
+    selector, offered = Selector(Acceptance(), cost), draft(1, 2, 3, prior=0.8)
+    assert len(selector.choose([offered])) > 0
+    for _ in range(30):
+        selector.observe([offered], Verdict(offered, 0, 9), 0, 1.9)
+    assert selector.choose([offered]) is EMPTY
+    assert set(cost.observed) == {4}
+    for _ in range(60):  # it comes back although nothing of it is scored
+        selector.observe([offered], Verdict(EMPTY, 0, 1), 0, 1.0)
+    assert len(selector.choose([offered])) > 0
