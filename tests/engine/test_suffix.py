@@ -36,6 +36,20 @@ def test_finds_the_last_occurrence_of_the_longest_match(prompt: list[int], outpu
     assert list(draft.ids) == endless[position : position + 5]
 
 
+@settings(max_examples=300, deadline=None)
+@given(requests=st.lists(st.lists(st.integers(0, 2), max_size=30), min_size=2, max_size=4), data=st.data())
+def test_a_request_leaves_no_trace_in_the_next(requests: list[list[int]], data: st.DataObject) -> None:
+    used = SuffixProposer()
+    for ids in requests:
+        keep = data.draw(st.integers(0, len(used._ids)))
+        prompt = used._ids[:keep] + ids
+        used.begin(prompt)
+        fresh = SuffixProposer()
+        fresh.begin(prompt)
+        assert vars(used) == vars(fresh)
+        used.extend(ids)
+
+
 def evidence(ids: list[int]) -> tuple[int, int]:
     """Bucket of the match length and agreement."""
     proposer = SuffixProposer()
