@@ -17,10 +17,11 @@ _SHAPE_RATE = 0.02  # share that moves the factor of one row count
 _SURPRISE = 0.4  # most that one observation counts for, in log seconds: a stall is no news
 _SHAPE_LIMIT = math.log(1.6)
 
-# From a two-core AVX2 machine and a 135M model: only the shape matters until something is measured.
+# The dearer of two measured machines (two AVX2 cores, a 135M model), so that an unmeasured machine drafts too
+# little rather than too much. Only the shape matters until something is measured.
 _DEFAULT_CURVES = {
-    64: {1: 0.0154, 2: 0.0226, 4: 0.0296, 8: 0.0431, 16: 0.0656},
-    512: {1: 0.0197, 2: 0.0256, 4: 0.0339, 8: 0.0496, 16: 0.0814},
+    48: {1: 0.0154, 2: 0.0308, 3: 0.0412, 4: 0.0416, 6: 0.0500, 8: 0.0508, 12: 0.0732, 16: 0.0916},
+    512: {1: 0.0197, 2: 0.0351, 3: 0.0451, 4: 0.0485, 6: 0.0611, 8: 0.0664, 12: 0.0961, 16: 0.1221},
 }
 _DEFAULT_PREFILL_RATE = 340.0
 

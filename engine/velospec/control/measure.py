@@ -8,6 +8,7 @@ Knows nothing of models: random ids do, since time does not depend on which ids 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ CONTEXTS = (48, 512)
 
 _ROUNDS, _MOST_ROUNDS = 5, 11
 _AGREEMENT = 0.12  # of a ratio's median: a wider middle half calls for another round
+_DISAGREEMENT = 0.5  # a middle half this wide is no measurement
 _SEED = 7
 
 Clock = Callable[[], float]
@@ -40,26 +42,42 @@ class _Samples:
 
 
 def measure_costs(
-    backend: Backend, *, progress: Callable[[float], None] | None = None, clock: Clock = time.perf_counter
+    backend: Backend,
+    *,
+    limit: float = 20.0,
+    progress: Callable[[float], None] | None = None,
+    clock: Clock = time.perf_counter,
 ) -> CostModel:
     """Time batches in slot 0 of `backend` and leave it empty. `progress` is told fractions from 0 to 1.
 
-    Takes the time of some 400 single-row batches. Raises BackendError if a decode fails.
+    Takes the time of some 400 single-row batches; no round begins after `limit` seconds. Where the rounds
+    disagree widely, or time allowed only one, the result has the default's shape, takes from here only the
+    time of one row, and says that it is not `measured`: measure again at a quieter moment.
+
+    Raises:
+        BackendError: a decode failed.
     """
     rows = [count for count in ROWS if count <= backend.max_rows]
     contexts = [length for length in CONTEXTS if length + max(rows) <= backend.context]
     contexts = contexts or [max(1, backend.context - max(rows))]
     timer = _Timer(backend, clock, contexts[-1] + max(rows))
+    started = clock()
     curves: dict[int, dict[int, float]] = {}
     rates: list[float] = []
+    spread = 0.0
     for index, context in enumerate(contexts):
         rates.append(timer.fill_to(context))
-        samples = _measure_at(timer, rows, context)
+        share = (index + 1) / len(contexts)
+        samples = _measure_at(timer, rows, context, started + limit * share)
         curves[context] = _curve(samples)
+        spread = max(spread, _spread(samples))
         if progress:
-            progress((index + 1) / len(contexts))
+            progress(share)
     backend.truncate(0, 0)
-    return CostModel(curves, prefill_rate=rates[-1])
+    measured = spread < _DISAGREEMENT
+    if not measured:
+        curves = {context: _default_shape(context, curve[1]) for context, curve in curves.items()}
+    return CostModel(curves, prefill_rate=rates[-1], measured=measured)
 
 
 class _Timer:
@@ -72,6 +90,9 @@ class _Timer:
         self._ids: list[int] = generator.integers(0, backend.vocabulary.size, length).tolist()
         self._filled = 0
         backend.truncate(0, 0)
+
+    def now(self) -> float:
+        return self._clock()
 
     def fill_to(self, context: int) -> float:
         """Prefill up to `context`; tokens per second."""
@@ -93,12 +114,12 @@ class _Timer:
         return elapsed
 
 
-def _measure_at(timer: _Timer, rows: Sequence[int], context: int) -> _Samples:
+def _measure_at(timer: _Timer, rows: Sequence[int], context: int, time_left: Callable[[], bool]) -> _Samples:
     samples = _Samples([], {count: [] for count in rows})
     for count in (1, *rows):  # the first batch of each size builds its graph
         timer.decode(count)
     for done in range(_MOST_ROUNDS):
-        if done >= _ROUNDS and _agree(samples):
+        if done and (timer.now() >= until or (done >= _ROUNDS and _spread(samples) < _AGREEMENT)):
             break
         shift = (done + context) % len(rows)
         before = timer.decode(1)
@@ -111,12 +132,12 @@ def _measure_at(timer: _Timer, rows: Sequence[int], context: int) -> _Samples:
     return samples
 
 
-def _agree(samples: _Samples) -> bool:
-    for ratios in samples.ratios.values():
-        low, middle, high = quantiles(ratios, n=4)
-        if high - low > _AGREEMENT * middle:
-            return False
-    return True
+def _spread(samples: _Samples) -> float:
+    """Width of the middle half of the ratios, as a share of their median; the widest of all sizes."""
+    if any(len(ratios) < 2 for ratios in samples.ratios.values()):
+        return math.inf
+    parts = (quantiles(ratios, n=4, method="inclusive") for ratios in samples.ratios.values())
+    return max((high - low) / middle for low, middle, high in parts)
 
 
 def _curve(samples: _Samples) -> dict[int, float]:
@@ -124,3 +145,10 @@ def _curve(samples: _Samples) -> dict[int, float]:
     single = median(samples.single)
     ratios = {count: min(max(median(values), 1.0), float(count)) for count, values in samples.ratios.items()}
     return {1: single, **{count: single * ratio for count, ratio in ratios.items()}}
+
+
+def _default_shape(context: int, single: float) -> dict[int, float]:
+    default = CostModel.default()
+    return {
+        rows: single * default.seconds(rows, context) / default.seconds(1, context) for rows in (1, *ROWS)
+    }

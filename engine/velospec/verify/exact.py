@@ -63,8 +63,17 @@ class Configurable(Backend, Protocol):
     @property
     def can_rollback(self) -> bool: ...
 
+    @property
+    def threads(self) -> int:
+        """Most threads a batch runs on."""
+        ...
+
     def length(self, slot: int) -> int:
         """Positions in the KV cache of `slot`."""
+        ...
+
+    def pin_threads(self, count: int | None) -> None:
+        """Run on exactly `count` threads; None gives the choice back."""
         ...
 
     def configure(self, *, kv_type: str, flash_attention: bool, min_rows: int) -> None:
@@ -141,6 +150,7 @@ class _Comparison:
             reference = self._score(context, self.rows).copy()
             self._compare_row_counts(context, reference)
             self._compare_chunks(context, reference)
+            self._compare_threads(context, reference)
             report((index + 1) / (len(self.contexts) + 1))
         self._compare_neighbour(self.contexts[0])
 
@@ -161,6 +171,17 @@ class _Comparison:
             self._refill(start, context, chunk, reference)
         if context == _REFILLED:
             self._refill(0, context, _REFILL_CHUNK, reference)
+
+    def _compare_threads(self, context: int, reference: Logits) -> None:
+        """A backend may change its number of threads between any two batches."""
+        for threads in {1, self.backend.threads}:
+            self.backend.pin_threads(threads)
+            try:
+                self._refill(context - min(_TAIL, context), context, _TAIL, reference)
+                logits = self._score(context, self.backend.min_rows)
+            finally:
+                self.backend.pin_threads(None)
+            self._expect(logits, reference, f"{threads} threads", context)
 
     def _refill(self, start: int, context: int, chunk: int, reference: Logits) -> None:
         self.backend.truncate(0, start)

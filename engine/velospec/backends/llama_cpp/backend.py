@@ -9,6 +9,7 @@ that it is never split behind our back.
 from __future__ import annotations
 
 import ctypes
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from velospec.backends.cpu import usable_cores
 from velospec.backends.llama_cpp import library
 from velospec.backends.llama_cpp.library import Handle, lib
 from velospec.backends.llama_cpp.options import KvType, LlamaOptions
+from velospec.backends.llama_cpp.threads import ThreadGovernor
 from velospec.backends.llama_cpp.vocabulary import LlamaVocabulary
 from velospec.core.errors import BackendError, CancelledError, ContextError, ModelLoadError
 
@@ -41,8 +43,12 @@ class LlamaBackend:
         options = options or LlamaOptions()
         self.options = options
         self.threads = options.threads or usable_cores()
+        self._governor = ThreadGovernor(self.threads)
+        self._pinned: int | None = None
         self._path = path
         self._model = library.load_model(path, gpu_layers=options.gpu_layers, progress=progress)
+        # CPU time says nothing about a batch that runs elsewhere.
+        self._governed = not (lib.llama_supports_gpu_offload() and options.gpu_layers)
         self._context: Handle = None
         self._views: dict[tuple[int, int], Logits] = {}  # by address and rows
         try:
@@ -116,6 +122,10 @@ class LlamaBackend:
         value = int(meta.get(f"{architecture}.attention.value_length", head_size))
         per_position = lib.llama_model_n_layer(self._model) * heads * (key + value) * 2
         return int(lib.llama_model_size(self._model) + positions * per_position)
+
+    def pin_threads(self, count: int | None) -> None:
+        """Run on exactly `count` threads, whatever the machine is doing; None lets the governor choose."""
+        self._pinned = count
 
     def length(self, slot: int) -> int:
         """Positions of `slot` that are in the KV cache."""
@@ -198,8 +208,7 @@ class LlamaBackend:
         rows = len(ids)
         padded = ids if rows >= self.min_rows else [*ids, ids[-1]]
         batch = self._batch.fill(slot, padded, position, scored=scored)
-        self._abort.clear()
-        status = lib.llama_decode(self._context, batch)
+        status = self._compute(batch)
         if status:
             self._remove(slot, position)
             if status == _ABORTED:
@@ -211,6 +220,17 @@ class LlamaBackend:
         if len(padded) > rows:
             self._remove(slot, position + rows)
         self._lengths[slot] = position + rows
+
+    def _compute(self, batch: Handle) -> int:
+        """One llama_decode on as many threads as the machine grants; its status."""
+        threads = self._pinned or self._governor.choose()  # without observations: always the most
+        lib.llama_set_n_threads(self._context, threads, threads)
+        self._abort.clear()
+        wall, cpu = time.perf_counter(), time.process_time()
+        status: int = lib.llama_decode(self._context, batch)
+        if self._governed and self._pinned is None:
+            self._governor.observe(time.perf_counter() - wall, time.process_time() - cpu)
+        return status
 
     def _remove(self, slot: int, length: int) -> None:
         """Drop the positions of `slot` from `length` on, and make sure that what is left is whole."""
