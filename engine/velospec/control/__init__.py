@@ -1,0 +1,1 @@
+"""What decides how much to draft: measured costs, counted acceptance, the selector that weighs them."""

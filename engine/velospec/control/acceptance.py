@@ -1,20 +1,19 @@
 """How likely the target is to accept a draft's next id, counted online.
 
-Counts are kept for each proposer, evidence bucket and position, as the chance that position i is accepted
-given that all before it were. A prior stands in for counts not there yet, and old counts fade, so that the
-estimate follows the document being edited. Knows no ids and no costs.
+Counts are kept for each proposer, evidence and position, as the chance that position i is accepted given
+that all before it were. Every draft on offer teaches, also one that was not scored or was cut short, since it
+is compared with what the target decided. A prior stands in for counts not there yet, and old counts fade, so
+that the estimate follows the document being edited. Knows no costs.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from collections.abc import Sequence
 
-from velospec.core.draft import Draft, Verdict
+from velospec.core.draft import Draft
 
-_BUCKETS = (2, 3, 4, 5, 7, 9, 13, 21)  # least evidence of buckets 1, 2, ...; bucket 0 is below the first
-_PRIORS = (0.25, 0.4, 0.5, 0.6, 0.68, 0.75, 0.82, 0.87, 0.9)  # first position, per bucket
 _POSITIONS = 8  # positions from this on share one count
-_WEIGHT = 4.0  # observations that the prior counts for
+_WEIGHT = 6.0  # observations that the prior counts for
 _MEMORY = 0.97  # what an observation leaves of the counts before it: about 33 remembered
 
 
@@ -32,23 +31,24 @@ class Acceptance:
         """The chances by position, the last standing for all later positions; not to be changed."""
         return self._row(draft).chances
 
-    def observe(self, verdict: Verdict) -> None:
-        row = self._row(verdict.draft)
-        for position in range(verdict.accepted):
-            row.count(position, accepted=True)
-        if verdict.rejected:
-            row.count(verdict.accepted, accepted=False)
+    def observe(self, draft: Draft, decided: Sequence[int]) -> None:
+        """Take note that the target decided `decided` where `draft` was offered, scored or not."""
+        row = self._row(draft)
+        for position, (proposed, choice) in enumerate(zip(draft.ids, decided, strict=False)):
+            row.count(position, accepted=proposed == choice)
+            if proposed != choice:
+                break
 
     def _row(self, draft: Draft) -> _Row:
-        bucket = bisect_right(_BUCKETS, draft.evidence)
-        row = self._rows.get((draft.proposer, bucket))
+        key = (draft.proposer, draft.evidence)
+        row = self._rows.get(key)
         if row is None:
-            row = self._rows[draft.proposer, bucket] = _Row(_PRIORS[bucket])
+            row = self._rows[key] = _Row(draft.prior)
         return row
 
 
 class _Row:
-    """One proposer and evidence bucket: counts and chances by position."""
+    """One proposer and evidence: counts and chances by position."""
 
     __slots__ = ("_accepted", "_priors", "_seen", "chances")
 

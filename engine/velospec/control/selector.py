@@ -42,10 +42,11 @@ class Selector:
                 best, best_length, best_rate = draft, length, rate
         return best.cut(best_length)
 
-    def observe(self, verdict: Verdict, context: int, seconds: float) -> None:
-        """Take note of what became of a chosen draft, and of the seconds that scoring it took."""
-        if verdict.draft.ids:
-            self._acceptance.observe(verdict)
+    def observe(self, drafts: Iterable[Draft], verdict: Verdict, context: int, seconds: float) -> None:
+        """Take note of what was decided after `drafts` were offered, and of the seconds that scoring took."""
+        decided = verdict.ids
+        for draft in drafts:
+            self._acceptance.observe(draft, decided)
         self._cost.observe(max(len(verdict.draft) + 1, self._min_rows), context, seconds)
 
     def _best_length(self, draft: Draft, context: int) -> tuple[int, float]:

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
     """Proposed token ids that may follow the tokens decided so far.
 
-    `evidence` names what the proposer based it on (for `suffix`, the match length); acceptance is
-    counted apart for each (proposer, evidence, position).
+    `evidence` is a small number for what the proposer based it on (for `suffix`, how long the match is and
+    whether earlier ones agree); acceptance is counted apart for each (proposer, evidence, position). `prior`
+    is the proposer's own guess, 0 to 1, that the first id is accepted, for as long as little was counted.
     """
 
     ids: tuple[int, ...]
     proposer: str
     evidence: int = 0
+    prior: float = 0.5
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def cut(self, length: int) -> Draft:
         """The same draft, no longer than `length` ids."""
-        return self if length >= len(self.ids) else Draft(self.ids[:length], self.proposer, self.evidence)
+        return self if length >= len(self.ids) else replace(self, ids=self.ids[:length])
 
 
 EMPTY = Draft((), "none")

@@ -21,7 +21,7 @@ class FinishReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to stop, beside the model's own end token. Each rule acts per token, inside accepted drafts too."""
+    """When to stop, beside the model's end token. Each rule acts per token, inside accepted drafts too."""
 
     max_tokens: int = 128
     stop: tuple[str, ...] = ()

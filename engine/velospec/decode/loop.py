@@ -95,25 +95,26 @@ class Loop:
 
     def _step(self, job: Job, pending: int) -> Verdict:
         context = len(job.slot.ids)
-        draft = self._draft(job, context)
+        offered = self._propose(job)
+        draft = self._selector.choose(offered, context) if offered else EMPTY
         started = time.perf_counter()
         logits = job.slot.decode((pending, *draft.ids))
         seconds = time.perf_counter() - started
         verdict = self._verifier.decide(logits, draft, job.constraint)
         job.slot.truncate(context + 1 + verdict.accepted)
-        self._selector.observe(verdict, context, seconds)
+        self._selector.observe(offered, verdict, context, seconds)
         job.tally.step(verdict)
         return verdict
 
-    def _draft(self, job: Job, context: int) -> Draft:
-        """The draft that pays best, of ids that the target may choose."""
+    def _propose(self, job: Job) -> list[Draft]:
+        """The drafts on offer, of ids that the target may choose."""
         limit = min(self._max_draft, job.output.left - 1)
         if limit < 1 or not job.speculate:
-            return EMPTY
-        drafts = [
+            return []
+        drafts = (
             self._trim(proposer.propose(limit), job.constraint) for proposer in self._proposers.values()
-        ]
-        return self._selector.choose(drafts, context)
+        )
+        return [draft for draft in drafts if draft.ids]
 
     def _trim(self, draft: Draft, constraint: Constraint | None) -> Draft:
         """Cut before the first id that cannot be chosen, or that would end the output."""
