@@ -1,7 +1,7 @@
 """Measure T(k) on this machine, so that a busy moment cannot pass for a property of the machine.
 
-Each batch size is timed between two batches of one row and counts as a ratio to them: what slows both cancels
-out. Rounds go over all sizes in turn, medians drop the outliers, rounds are added while they disagree, and
+Each batch size is timed between two batches of one row and counts as a ratio to the quicker of them: what slows
+them alike cancels out, and a burst during one of them does no harm. Rounds go over all sizes in turn, medians drop the outliers, rounds are added while they disagree, and
 what cannot be (a batch dearer than its rows one by one, or cheaper than a smaller one) is corrected.
 Knows nothing of models: random ids do, since time does not depend on which ids they are.
 """
@@ -114,7 +114,7 @@ class _Timer:
         return elapsed
 
 
-def _measure_at(timer: _Timer, rows: Sequence[int], context: int, time_left: Callable[[], bool]) -> _Samples:
+def _measure_at(timer: _Timer, rows: Sequence[int], context: int, until: float) -> _Samples:
     samples = _Samples([], {count: [] for count in rows})
     for count in (1, *rows):  # the first batch of each size builds its graph
         timer.decode(count)
@@ -126,7 +126,7 @@ def _measure_at(timer: _Timer, rows: Sequence[int], context: int, time_left: Cal
         for count in (*rows[shift:], *rows[:shift]):
             elapsed = timer.decode(count)
             after = timer.decode(1)
-            samples.ratios[count].append(2 * elapsed / (before + after))
+            samples.ratios[count].append(elapsed / min(before, after))
             samples.single.append(after)
             before = after
     return samples
