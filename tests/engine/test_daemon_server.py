@@ -335,10 +335,26 @@ def test_measuring_in_a_pause_gives_way_to_a_request() -> None:
             await box.until(lambda: script.events[-1] == "measure small")
             assert not box.server.busy  # a newer client may replace a daemon that only measures
             assert (await client.infill(ask("say y"))).text == "y"
+            assert box.server._pool.workers[0].abandoned == 1
             await box.until(lambda: script.events.count("measure small") == 2)
             script.gates["measure"].set()
             await box.until(lambda: bool(box.server._pool.status()[0]["measured"]))
             assert script.events == ["open small", "say x", "measure small", "say y", "measure small"]
+
+    run(test())
+
+
+def test_each_measurement_that_gave_way_doubles_the_patience() -> None:
+    async def test() -> None:
+        async with served() as box, box.client() as client:
+            await client.infill(ask("say x"))
+            (worker,) = box.server._pool.workers
+            await box.until(lambda: not worker.in_use)
+            worker.abandoned = 2
+            box.server._pool.measure_in_pause(39.0, 10.0)
+            assert not worker.in_use
+            box.server._pool.measure_in_pause(40.0, 10.0)
+            await box.until(lambda: box.script.events[-1] == "measure small")
 
     run(test())
 

@@ -32,7 +32,7 @@ class DaemonOptions:
     idle_seconds: float = 600.0  # it leaves when it had no client for so long
     hang_seconds: float = 120.0  # it is killed when a request made no step for so long
     memory_budget: int = 0  # bytes for all models together; 0: a share of the memory available
-    measure_after: float = 2.0  # seconds of quiet before an unmeasured model is measured; negative: never
+    measure_after: float = 15.0  # seconds of quiet before an unmeasured model is measured; negative: never
 
     def arguments(self) -> list[str]:
         """The command line that `parse` reads back."""

@@ -95,12 +95,17 @@ class ModelPool:
             raise DaemonError(f"The model {name} is in use.", "Try again when it is idle.")
         self._dismiss(worker)
 
-    def measure_in_pause(self) -> None:
-        """Measure one model that has answered but is not measured yet, if there is one and nothing to do."""
+    def measure_in_pause(self, quiet: float, patience: float) -> None:
+        """Measure a model that has answered but is not measured yet, after `quiet` seconds without work.
+
+        It takes `patience` seconds of quiet, and twice as many after each measurement that had to give way:
+        each one empties the model's cache.
+        """
         if self.working or self._leaving:
             return
         for worker in self._workers.values():
-            if worker.answered and not worker.description["measured"] and not worker.in_use:
+            due = worker.answered and not worker.description["measured"] and not worker.in_use
+            if due and quiet >= patience * 2 ** min(worker.abandoned, 5):
                 worker.submit(Job(0, Task.MEASURE, lambda _value, _error: None, background=True))
                 return
 

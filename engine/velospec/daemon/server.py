@@ -163,8 +163,8 @@ class DaemonServer:
         if self._lonely_since is not None and not self.busy:
             if now - self._lonely_since >= self._options.idle_seconds:
                 self.retire("idle")
-        elif 0 <= self._options.measure_after <= now - self._quiet_since:
-            self._pool.measure_in_pause()
+        elif self._options.measure_after >= 0:
+            self._pool.measure_in_pause(now - self._quiet_since, self._options.measure_after)
 
 
 def _post_to(loop: asyncio.AbstractEventLoop) -> Callable[[Callable[[], None]], None]:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_TELL_SECONDS = 0.05  # least time between two tellings of how far a load is
+
 OnText = Callable[[str], None]
 Fraction = Callable[[float], None]
 Post = Callable[[Callable[[], None]], None]
@@ -97,6 +99,7 @@ class Worker:
         self.memory_bytes = model.size + model.size // 8  # a guess, until the engine is there
         self.used = time.monotonic()
         self.answered = 0
+        self.abandoned = 0  # measurements that gave way to a request
         self.statistics = Statistics()
         self.description: dict[str, Any] = {"measured": False}
         self._open = open_engine
@@ -109,6 +112,7 @@ class Worker:
         self._closing = False
         self._seen: tuple[Job | None, int] = (None, 0)
         self._seen_at = 0.0
+        self._told_at = 0.0
         self._thread = threading.Thread(target=self._run, name=f"model-{model.name}", daemon=True)
 
     @property
@@ -155,7 +159,8 @@ class Worker:
     def give_way(self) -> None:
         """Abandon measuring in a pause."""
         current = self._current
-        if current is not None and current.background:
+        if current is not None and current.background and not current.token.is_set:
+            self.abandoned += 1
             current.token.cancel()
 
     def close(self) -> None:
@@ -254,6 +259,11 @@ class Worker:
         self.description = engine.describe()
 
     def _on_loading(self, fraction: float) -> None:
+        """Pass on what a person can see: llama.cpp tells of each tensor."""
+        now = time.monotonic()
+        if 0.0 < fraction < 1.0 and now - self._told_at < _TELL_SECONDS:
+            return
+        self._told_at = now
         self._post(lambda: self._listener.loading(self, fraction))
 
     def _on_measuring(self, fraction: float) -> None:
