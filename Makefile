@@ -12,8 +12,9 @@ help: ## Show this list
 demo: setup-base ## Set up what is needed, then show completions of a sample project
 	@"$(BIN)/velospec" demo
 
-install: setup-base ## Set up .venv and the default model, for use from this folder
-	@"$(BIN)/velospec" model install --default
+install: setup-base ## Set up .venv and a model, for use from this folder
+	@"$(BIN)/velospec" model install
+	@echo "The language server for your editor: $(CURDIR)/$(BIN)/velospec-lsp --stdio"
 
 test: setup-dev ## Set up what is needed, then run every check and every test
 	@$(MAKE) --no-print-directory check

@@ -28,7 +28,7 @@ class _Part:
 
 
 _PARTS = {
-    "demo": _Part("velospec_cli.demo", "demo", "Show completions of a sample project, made on this machine."),
+    "demo": _Part("velospec_cli.demo", "demo", "Show completions of a sample project, and how fast they are."),
     "model": _Part("velospec_cli.model", "app", "Install, choose and remove models."),
     "editor": _Part("velospec_cli.editor", "app", "Show how to connect an editor."),
     "status": _Part("velospec_cli.status", "status", "Show what is installed and what is running."),
@@ -64,7 +64,7 @@ def _load(name: str) -> Any:
     """Import the sub-command `name` and return it as typer's command object."""
     part = _PARTS[name]
     target = getattr(import_module(part.module), part.attribute)
-    holder = typer.Typer(add_completion=False)
+    holder = typer.Typer(add_completion=False, rich_markup_mode="markdown")
     holder.callback()(_placeholder)  # with a callback, typer makes a group even of a single command
     if isinstance(target, typer.Typer):
         holder.add_typer(target, name=name)
