@@ -20,6 +20,15 @@ class Adapter:
 
 
 @dataclass(frozen=True, slots=True)
+class Check:
+    """The model's known first choice at a cursor; see `selftest`."""
+
+    prefix: str
+    suffix: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
 class WheelSource:
     """A GGUF inside a wheel of the package index."""
 
@@ -52,6 +61,7 @@ class CatalogueEntry:
     quality: int
     source: WheelSource | HubSource
     infill: str | None = None
+    checks: tuple[Check, ...] = ()
 
     @property
     def source_words(self) -> str:
@@ -75,6 +85,7 @@ def catalogue() -> Mapping[str, CatalogueEntry]:
 def _entry(raw: dict[str, Any]) -> CatalogueEntry:
     source = _source(raw.pop("source"))
     raw["parameters"] = int(raw["parameters"])
+    raw["checks"] = tuple(Check(**check) for check in raw.pop("check", ()))
     return CatalogueEntry(**{**raw, "roles": tuple(raw["roles"])}, source=source)
 
 

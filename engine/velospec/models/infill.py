@@ -1,13 +1,13 @@
 """Infill prompts: each model family's own order and sentinels around the text before and after the cursor.
 
 The format comes from the model's GGUF metadata, where it is declared, else from the sentinels in its
-vocabulary. Suffix-first order is taken where the model was trained on it: the prefix then stands last, so that
-every typed character appends to the prompt and the KV cache of the rest is reused.
+vocabulary. Suffix-first order is taken where the model was trained on it: the prefix then stands last, so
+that every typed character appends to the prompt and the KV cache of the rest is reused.
 
 The prompt's window is stable under typing. The suffix window starts at the cursor and ends at a line's end.
-The start of the prefix window is a multiple of a quarter of the window's length, moved to the next line start;
-it stays where it is until so much has been typed, then jumps. An edge that moved with each key would change
-every id after it.
+The start of the prefix window is a multiple of a quarter of the window's length, moved to the next line
+start; it stays where it is until so much has been typed, then jumps. An edge that moved with each key would
+change every id after it.
 
 What is not known here: what surrounds the file (other files, retrieval), and how the prompt is decoded.
 """
@@ -106,8 +106,8 @@ class InfillFormat:
     def build(self, prefix: str, suffix: str, path: str, limit: int) -> Prompt:
         """The prompt at a cursor between `prefix` and `suffix`, of at most `limit` ids.
 
-        `path` may be empty. The bytes of the prefix's ids and `heal` together are exactly the end of `prefix`.
-        Raises ContextError where `limit` leaves no room.
+        `path` may be empty. The bytes of the prefix's ids and `heal` together are exactly the end of
+        `prefix`. Raises ContextError where `limit` leaves no room.
         """
         header = self._header_ids(path) if "header" in self.parts else []
         room = limit - len(self.parts) - len(header)

@@ -7,6 +7,7 @@ swept up by the next installation.
 
 from __future__ import annotations
 
+import difflib
 import os
 import shutil
 from pathlib import Path
@@ -15,8 +16,13 @@ from velospec.core.errors import InstallError
 from velospec.models.catalogue import CatalogueEntry, WheelSource, catalogue
 from velospec.models.files import disk_errors, install_lock, write_json
 from velospec.models.gguf import GgufHead, read_head
+from velospec.models.infill import knows_infill, no_infill
 from velospec.models.progress import Progress, silent
+from velospec.models.selftest import run_selftest
 from velospec.models.sources.base import Fetched, Source
+from velospec.models.sources.found import ollama_model
+from velospec.models.sources.hub import HubModel
+from velospec.models.sources.own_file import OwnFile
 from velospec.models.sources.wheel import WheelModel
 from velospec.models.store import MANIFEST, MANIFEST_VERSION, InstalledModel, ModelStore, is_model_name
 
@@ -47,11 +53,15 @@ def install(
         sweep(store.folder)
         installed = next((model for model in store.list() if model.name == name), None)
         if installed is not None and installed.present and not force:
+            _refuse_another(installed, source)
             return installed
         staging = store.folder / f"{_STAGING}{name}"
         staging.mkdir()
         try:
             fetched = source.fetch(staging, progress)
+            if entry is not None and entry.checks:
+                progress("Testing the model", 0, 0)
+                run_selftest(fetched.file, entry.checks)
             _write_manifest(staging, fetched, entry)
             _put_in_place(staging, store.folder / name)
         finally:
@@ -64,9 +74,36 @@ def install(
 def resolve(wanted: str) -> tuple[Source, CatalogueEntry | None]:
     """The source that `wanted` names, and its catalogue entry if it has one. Raises InstallError."""
     entry = catalogue().get(wanted)
-    if entry is not None and isinstance(entry.source, WheelSource):
-        return WheelModel(entry, entry.source), entry
-    raise InstallError(f'There is no model "{wanted}".', "See: velospec model list")
+    if entry is not None:
+        return _catalogue_source(entry), entry
+    kind, _, rest = wanted.partition(":")
+    if kind == "hf" and rest:
+        return _hub_source(rest), None
+    if kind == "ollama" and rest:
+        return ollama_model(rest), None
+    if wanted.lower().endswith(".gguf") or any(sign in wanted for sign in ("/", os.sep)):
+        return OwnFile(Path(wanted)), None
+    known = list(catalogue())
+    near = difflib.get_close_matches(wanted.lower(), known, n=3, cutoff=0.4) or known
+    raise InstallError(
+        f'There is no model "{wanted}" in the catalogue.',
+        f"Did you mean {' or '.join(near)}? Or give a .gguf path, hf:OWNER/REPOSITORY[/FILE] or ollama:NAME.",
+    )
+
+
+def _catalogue_source(entry: CatalogueEntry) -> Source:
+    if isinstance(entry.source, WheelSource):
+        return WheelModel(entry, entry.source)
+    source = entry.source
+    return HubModel(source.repository, source.file, name=entry.name, licence=entry.licence)
+
+
+def _hub_source(rest: str) -> HubModel:
+    owner, _, tail = rest.strip("/").partition("/")
+    repository, _, file = tail.partition("/")
+    if not repository:
+        raise InstallError(f'"hf:{rest}" names no repository.', "Write hf:OWNER/REPOSITORY or …/FILE.gguf.")
+    return HubModel(f"{owner}/{repository}", file or None)
 
 
 def sweep(folder: Path) -> None:
@@ -112,16 +149,23 @@ def _refuse_what_is_no_model(head: GgufHead) -> None:
         )
 
 
-def roles_of(head: GgufHead) -> tuple[str, ...]:
-    """What a model that is in no catalogue can do, judged by its metadata and vocabulary. Raises InstallError."""
-    from velospec.models.infill import knows_infill  # noqa: PLC0415
+def _refuse_another(installed: InstalledModel, source: Source) -> None:
+    """The same name for another file would silently keep the old one."""
+    if installed.external and installed.source != source.words:
+        raise InstallError(
+            f"A model {installed.name} is installed already, from {installed.source}.",
+            "Give this one another name (--name), or replace that one (--force).",
+        )
 
+
+def roles_of(head: GgufHead) -> tuple[str, ...]:
+    """What a model that is in no catalogue can do, by its metadata and vocabulary. Raises InfillError."""
     roles = (
         *(("completion",) if knows_infill(head) else ()),
         *(("chat",) if "tokenizer.chat_template" in head.scalars else ()),
     )
     if not roles:
-        raise InstallError("none")
+        raise no_infill(head.path.name)
     return roles
 
 

@@ -1,8 +1,8 @@
 """Encodes a user's text as plain text, byte for byte, and finds what to take back at a cursor.
 
-A tokenizer may turn a sentinel that stands in the user's own source (say, in a file about infilling) into the
-control token itself, and a SentencePiece one puts a space in front of every text. Neither happens here. Knows
-tokens and bytes; nothing of prompts.
+A tokenizer may turn a sentinel that stands in the user's own source (say, in a file about infilling) into
+the control token itself; here it stays text. Knows tokens and bytes; nothing of prompts. A SentencePiece
+vocabulary cannot tell U+2581 from a space, so that this one character comes back as a space there.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from functools import cached_property
 
 from velospec.backends.base import Vocabulary
 
-_GUARD = "\n"  # never merges with what follows in a SentencePiece vocabulary
 _MOST_HEALED = 4
 
 
@@ -37,17 +36,11 @@ class PlainText:
     def _forbidden(self) -> frozenset[int]:
         return self.vocabulary.control_ids | self.vocabulary.end_ids | self.sentinels.keys()
 
-    @cached_property
-    def _guard_ids(self) -> list[int] | None:
-        """The ids of the guard, where this tokenizer changes the beginning of a text."""
-        changed = self.decode(self.vocabulary.encode("x")) != b"x"
-        return self.vocabulary.encode(_GUARD) if changed else None
-
     def encode(self, text: str) -> list[int]:
         """Ids of `text`, none of them a control token, whose bytes are those of `text`."""
         if not text:
             return []
-        ids = self._encode(text)
+        ids = self.vocabulary.encode(text)
         if self._forbidden.isdisjoint(ids):
             return ids
         return self._encode_apart(text)
@@ -75,11 +68,6 @@ class PlainText:
         place = bisect_left(pieces, tail + b"\0")  # the first piece after `tail` itself
         return place < len(pieces) and pieces[place].startswith(tail)
 
-    def _encode(self, text: str) -> list[int]:
-        if self._guard_ids is None:
-            return self.vocabulary.encode(text)
-        return self.vocabulary.encode(_GUARD + text)[len(self._guard_ids) :]
-
     def _encode_apart(self, text: str) -> list[int]:
         """As `encode`, for a text that holds sentinels: each is cut in two and so escapes the tokenizer."""
         pieces = [text]
@@ -87,9 +75,9 @@ class PlainText:
             pieces = [half for piece in pieces for half in _cut(piece, sentinel)]
         ids: list[int] = []
         for piece in pieces:
-            part = self._encode(piece)
+            part = self.vocabulary.encode(piece)
             if not self._forbidden.isdisjoint(part):  # a control token that is no known sentinel
-                part = [token for letter in piece for token in self._encode(letter)]
+                part = [token for letter in piece for token in self.vocabulary.encode(letter)]
             ids += part
         return [token for token in ids if token not in self._forbidden]
 

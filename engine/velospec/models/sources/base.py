@@ -23,6 +23,7 @@ class Source(Protocol):
     """One model to be had."""
 
     name: str  # the name it is installed under, unless the user gives another
+    words: str  # the source, as it is shown and recorded
 
     def fetch(self, folder: Path, progress: Progress) -> Fetched:
         """Bring the file. Raises InstallError; what it leaves in `folder` then is thrown away."""

