@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from tests.support.scripted_engine import Script, ScriptedModels, scripted_model
+from velospec.core.errors import VeloSpecError
 from velospec.core.request import InfillRequest
 from velospec.daemon import protocol as p
 from velospec.daemon.client import DaemonClient
@@ -111,3 +112,21 @@ async def wire(endpoint: Endpoint, hello: p.Hello | None = None) -> AsyncIterato
         writer.close()
         with suppress(ConnectionError):
             await writer.wait_closed()
+
+
+def run(test: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(test)
+
+
+async def outcome(request: Coroutine[Any, Any, Any]) -> str:
+    """The text of a completion, or the code of the error."""
+    try:
+        return str((await request).text)
+    except VeloSpecError as error:
+        return error.code
+
+
+async def arrived(client: DaemonClient) -> dict[str, Any]:
+    """The status, asked for behind what the client's other tasks have to send: all of that is queued now."""
+    await asyncio.sleep(0)
+    return await client.status()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import faulthandler
 import json
 import logging
@@ -10,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from velospec.core.errors import ModelLoadError
@@ -21,8 +23,8 @@ from velospec.models.store import ModelStore
 if TYPE_CHECKING:
     from velospec.daemon.options import DaemonOptions
     from velospec.daemon.pool import Models
+    from velospec.daemon.served_engine import Fraction, OpenEngine, ServedEngine
     from velospec.daemon.server import Report
-    from velospec.daemon.worker import Fraction, OpenEngine, ServedEngine
     from velospec.models.store import InstalledModel
 
 log = logging.getLogger(__name__)
@@ -37,6 +39,7 @@ def host_models(options: DaemonOptions, models: Models, open_engine: OpenEngine)
     goes to standard error and so to the log.
     """
     faulthandler.enable()
+    _offer_to_oom_killer()
     report = _take_stdout()
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     server = asyncio.run(_serve(options, models, open_engine, report))
@@ -60,6 +63,12 @@ async def _serve(
     orphaned.start()
     await server.run()
     return server
+
+
+def _offer_to_oom_killer() -> None:
+    """Where memory runs out, let Linux end this process and not the user's editor."""
+    with contextlib.suppress(OSError):  # not Linux, or not allowed: then it is as it was
+        Path("/proc/self/oom_score_adj").write_text("500", encoding="ascii")
 
 
 def _take_stdout() -> Report:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from velospec.core.errors import DaemonError, ModelLoadError, ModelNotFoundError, VeloSpecError
 from velospec.daemon.jobs import Job, Task
 from velospec.daemon.protocol import Event, EventKind
-from velospec.daemon.worker import OpenEngine, Post, State, Worker
+from velospec.daemon.worker import Post, State, Worker
 from velospec.models.memory import available_memory
 
 if TYPE_CHECKING:
     from velospec.daemon.exit_record import Phase
+    from velospec.daemon.served_engine import OpenEngine
     from velospec.models.store import InstalledModel
 
 _SHARE = 0.75  # of the memory available when the daemon starts

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from velospec.daemon.exit_record import Phase
     from velospec.daemon.jobs import Job
     from velospec.daemon.options import DaemonOptions
-    from velospec.daemon.worker import OpenEngine
+    from velospec.daemon.served_engine import OpenEngine
 
 log = logging.getLogger(__name__)
 

@@ -19,46 +19,16 @@ from velospec.core.request import Completion, InfillRequest, TextRequest
 from velospec.core.statistics import Statistics
 from velospec.daemon.exit_record import Phase
 from velospec.daemon.jobs import FairQueue, Job, Task
+from velospec.daemon.served_engine import OnText, OpenEngine, ServedEngine
 
 if TYPE_CHECKING:
-    from velospec.core.cancellation import CancelToken
     from velospec.models.store import InstalledModel
 
 log = logging.getLogger(__name__)
 
 _TELL_SECONDS = 0.05  # least time between two tellings of how far a load is
 
-OnText = Callable[[str], None]
-Fraction = Callable[[float], None]
 Post = Callable[[Callable[[], None]], None]
-
-
-class ServedEngine(Protocol):
-    """What a worker needs of an engine; `engine.Engine` is one."""
-
-    @property
-    def memory_bytes(self) -> int: ...
-
-    def infill(
-        self, request: InfillRequest, cancel: CancelToken, on_text: OnText | None = None
-    ) -> Completion: ...
-
-    def generate(
-        self, request: TextRequest, cancel: CancelToken, on_text: OnText | None = None
-    ) -> Completion: ...
-
-    def measure(self, progress: Fraction, cancel: CancelToken) -> dict[str, Any]:
-        """Measure the model and keep the result; `cancel` abandons it with CancelledError."""
-        ...
-
-    def describe(self) -> dict[str, Any]:
-        """For the status: `measured` (whether a profile is known) and what else is worth telling."""
-        ...
-
-    def close(self) -> None: ...
-
-
-OpenEngine = Callable[["InstalledModel", Fraction], ServedEngine]
 
 
 class State(StrEnum):
