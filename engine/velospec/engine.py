@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from velospec.backends.cancellable import CancellableBackend
-from velospec.backends.llama_cpp import LlamaBackend, LlamaOptions, build_id
+from velospec.backends.cpu import usable_cores
+from velospec.backends.llama_cpp import KvType, LlamaBackend, LlamaOptions, build_id
 from velospec.control.acceptance import Acceptance
 from velospec.control.cost_model import CostModel
 from velospec.control.measure import measure_costs
@@ -39,13 +40,15 @@ _LEAST_WINDOW = 256
 class Engine:
     """One loaded model that completes at cursors and continues text."""
 
-    def __init__(self, model: InstalledModel, backend: LlamaBackend) -> None:
-        """Take over `backend`, opened for `model`; see `open`."""
+    def __init__(
+        self, model: InstalledModel, backend: LlamaBackend, conditions: Conditions, profile: Profile | None
+    ) -> None:
+        """Take over `backend`, opened for `model` with the numerics of `profile`; see `open`."""
         self.model = model
         self.statistics = Statistics()
         self._backend = backend
-        self._conditions = _conditions(model, backend.threads)
-        self._profile = load_profile(model.folder, self._conditions)
+        self._conditions = conditions
+        self._profile = profile
         self._cost = self._profile.cost if self._profile else CostModel.default()
         self._infill: InfillFormat | None = None
         self._decoder = self._compose()
@@ -72,15 +75,19 @@ class Engine:
         Raises:
             ModelLoadError: llama.cpp cannot use the file.
         """
-        options = LlamaOptions(context=context, slots=slots, threads=threads)
-        backend = LlamaBackend(model.path, options, progress)
-        try:
-            engine = cls(model, backend)
-            engine._configure(engine.numerics)
-        except BaseException:
-            backend.close()
-            raise
-        return engine
+        threads = threads or usable_cores()
+        conditions = Conditions(build_id(), threads, model.sha256)
+        profile = load_profile(model.folder, conditions)
+        numerics = profile.numerics if profile else Numerics()
+        options = LlamaOptions(
+            context=context,
+            slots=slots,
+            threads=threads,
+            min_rows=numerics.min_rows,
+            kv_type=KvType(numerics.kv_type),
+            flash_attention=numerics.flash_attention,
+        )
+        return cls(model, LlamaBackend(model.path, options, progress), conditions, profile)
 
     @property
     def numerics(self) -> Numerics:
@@ -210,7 +217,7 @@ class Engine:
         return Decoder(self._backend, [SuffixProposer()], selector, rollback=self._backend.can_rollback)
 
     def _configure(self, numerics: Numerics) -> None:
-        """Reopen the slots under `numerics`, empty, unless that is how they are."""
+        """Reopen the slots, empty, under `numerics`."""
         self._backend.configure(
             kv_type=numerics.kv_type,
             flash_attention=numerics.flash_attention,
@@ -232,7 +239,3 @@ class Engine:
             return min(room, _UNMEASURED_WINDOW)
         affordable = int(self._profile.prefill_tokens_per_second * _COLD_SECONDS)
         return min(room, max(affordable, _LEAST_WINDOW))
-
-
-def _conditions(model: InstalledModel, threads: int) -> Conditions:
-    return Conditions(build_id(), threads, model.sha256)

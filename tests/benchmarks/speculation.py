@@ -10,8 +10,8 @@ Compares, on the same prompts in one run, warmed up and interleaved:
 
 Outputs are checked before anything is printed: VeloSpec's must equal plain token for token. Ratios of the
 rivals are to their own plain decoding, and so is the count of their outputs that stay the same. Prefill is
-not counted. End tokens are ordinary here, so that every prompt yields the same number of tokens. With one thread,
-`--clock cpu` gives figures that other work on the machine disturbs less than the wall clock.
+not counted. End tokens are ordinary here, so that every prompt yields the same number of tokens. With one
+thread, `--clock cpu` gives figures that other work on the machine disturbs less than the wall clock.
 """
 
 from __future__ import annotations
