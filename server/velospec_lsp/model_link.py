@@ -15,7 +15,7 @@ from velospec.daemon.client import DaemonClient
 from velospec.daemon.protocol import Event, EventKind
 from velospec_lsp.model_offer import ModelOffer
 from velospec_lsp.progress import ProgressBar
-from velospec_lsp.status import Kind, StatusReporter
+from velospec_lsp.status import DAEMON_AWAY, Kind, StatusReporter
 
 if TYPE_CHECKING:
     from pygls.lsp.server import LanguageServer
@@ -108,7 +108,7 @@ class ModelLink:
         elif event.kind is EventKind.CRASHED:
             self._loaded("stopped")
             self._status.set(Kind.ERROR, event.message)
-            self._status.warn_once(event.message, key="crashed")
+            self._status.warn_once(event.message, key=DAEMON_AWAY)
         elif event.kind is EventKind.RESTARTED:
             logger.info("the daemon runs again")
             self._status.set(Kind.READY)

@@ -146,10 +146,10 @@ class ModelOffer:
 
 
 def recommended_entry() -> CatalogueEntry:
-    """The catalogue's entry to offer on this machine."""
-    from velospec.models.catalogue import catalogue  # noqa: PLC0415  # needed in this rare case only
+    """The model to offer on this machine. Measures the memory's speed for a moment."""
+    from velospec.models.memory import recommend  # noqa: PLC0415  # needed in this rare case only
 
-    return catalogue()["smollm2-135m-fim"]
+    return recommend()
 
 
 def refusal_file() -> Path:

@@ -28,14 +28,15 @@ SECRET_PATTERNS: tuple[str, ...] = (
     "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*_rsa", "*_ed25519",
     # credentials of tools
     ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".mylogin.cnf", ".htpasswd",
-    ".git-credentials", ".git/config", ".dockercfg", ".terraformrc", "*.tfvars", "*.tfvars.json", "*.tfstate",
-    "*.tfstate.*", ".vault-token", ".vault_pass*", "kubeconfig", "*.kubeconfig", ".s3cfg", ".boto",
+    ".git-credentials", "**/.git/config", ".dockercfg", ".terraformrc", "*.tfvars",
+    "*.tfvars.json", "*.tfstate", "*.tfstate.*",
+    ".vault-token", ".vault_pass*", "kubeconfig", "*.kubeconfig", ".s3cfg", ".boto",
     "credentials", "*.secret", "*.secrets", "service-account*.json", "service_account*.json",
     *(f"{name}.{kind}" for name in ("credentials", "secret", "secrets") for kind in _DATA_KINDS),
     "client_secret*.json", "application_default_credentials.json",
     "htpasswd", "shadow", "passwd", ".bash_history", ".zsh_history", ".python_history", ".psql_history",
     # folders of keys and credentials
-    ".ssh/", ".gnupg/", ".aws/", ".azure/", ".kube/", ".docker/", ".config/gcloud/", ".password-store/",
+    ".ssh/", ".gnupg/", ".aws/", ".azure/", ".kube/", ".docker/", "**/.config/gcloud/", ".password-store/",
 )  # fmt: skip
 """Names that hold secrets, as .gitignore patterns, compared without regard to case."""
 

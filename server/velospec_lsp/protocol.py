@@ -31,6 +31,7 @@ _NOT_INITIALIZED = -32002
 _PARSE_ERROR = -32700
 _INVALID_REQUEST = -32600
 _INTERNAL_ERROR = -32603
+_SETTLE_SECONDS = 1.0
 _OWN_DOCUMENTS = (
     types.TEXT_DOCUMENT_DID_OPEN,
     types.TEXT_DOCUMENT_DID_CHANGE,
@@ -205,19 +206,24 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(types.SHUTDOWN)
     def lsp_shutdown(self, *args: Any) -> Generator[Any, Any, None]:
-        """Cancel what is under way, and let the server's own handler clean up."""
-        yield from ()  # pygls runs built-in methods as generators
+        """Let the server's own handler clean up, cancel the rest, and reply when all have their replies."""
         self._shutdown = True
         if (handler := self.fm.features.get(types.SHUTDOWN)) is not None:
             handler(*args)
         rest = [future for identity, future in self._request_futures.items() if identity != self.msg_id]
-        # Behind those that the handler has just seen to: they get their answers.
-        asyncio.get_running_loop().call_soon(lambda: [future.cancel() for future in rest])
+        yield self._settle, (rest,), None
+
+    async def _settle(self, futures: list[Any]) -> None:
+        await asyncio.sleep(0)  # those that the handler has just seen to get their answers first
+        for future in futures:
+            future.cancel()
+        if tasks := [future for future in futures if isinstance(future, asyncio.Future)]:
+            await asyncio.wait(tasks, timeout=_SETTLE_SECONDS)
 
     @lsp_method(types.EXIT)
     def lsp_exit(self, *_args: Any) -> Generator[Any, Any, None]:
         """End with the code that the protocol asks for."""
-        yield from ()  # as above
+        yield from ()  # pygls runs built-in methods as generators
         self.end(0 if self._shutdown else 1)
 
 

@@ -53,7 +53,8 @@ def _flag() -> Rule:
 def _number(low: int, high: int) -> Rule:
     def parse(raw: Any) -> int | None:
         # JSON has one number type, and some clients (Lua) send whole numbers as floats.
-        whole = isinstance(raw, int | float) and not isinstance(raw, bool) and raw == int(raw)
+        number = isinstance(raw, int | float) and not isinstance(raw, bool)
+        whole = number and float(raw).is_integer()
         return int(raw) if whole and low <= raw <= high else None
 
     return Rule(f"a whole number from {low} to {high}", parse)

@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from velospec.core.errors import DaemonError, VeloSpecError
+
 if TYPE_CHECKING:
     from pygls.lsp.server import LanguageServer
 
-    from velospec.core.errors import VeloSpecError
-
 logger = logging.getLogger(__name__)
+
+DAEMON_AWAY = "daemon away"
+"""Key of the one message about a daemon that cannot be reached, whoever notices first."""
 
 STATUS_METHOD = "velospec/status"
 
@@ -63,7 +66,9 @@ class StatusReporter:
     def trouble(self, error: VeloSpecError) -> None:
         """Something does not work: the state says so until it does, and a message says it once."""
         self.set(Kind.ERROR, error.cause)
-        self.warn_once(str(error), key=f"{error.code}:{error.cause}", kind=types.MessageType.Error)
+        # While the daemon is away, each question fails with another time until the next attempt.
+        key = DAEMON_AWAY if isinstance(error, DaemonError) else f"{error.code}:{error.cause}"
+        self.warn_once(str(error), key=key, kind=types.MessageType.Error)
 
     def warn_once(
         self, message: str, *, key: str = "", kind: types.MessageType = types.MessageType.Warning

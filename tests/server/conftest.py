@@ -90,8 +90,8 @@ def start(answers: Answers) -> Iterator[Callable[..., Wire]]:
     """Starts servers; each is ended and checked when the test is over."""
     wires: list[Wire] = []
 
-    def start(**options: Any) -> Wire:
-        wires.append(Wire({"VELOSPEC_HOME": str(answers.home)}, **options))
+    def start(environment: dict[str, str] | None = None, **options: Any) -> Wire:
+        wires.append(Wire({"VELOSPEC_HOME": str(answers.home), **(environment or {})}, **options))
         return wires[-1]
 
     yield start
@@ -99,9 +99,16 @@ def start(answers: Answers) -> Iterator[Callable[..., Wire]]:
         wire.close()
 
 
-@pytest.fixture
-def wire(start: Callable[..., Wire]) -> Wire:
-    """An initialized server of a client with inline completion."""
-    wire = start()
+@pytest.fixture(scope="module")
+def shared_wire(answering_daemon: Answers) -> Iterator[Wire]:
+    wire = Wire({"VELOSPEC_HOME": str(answering_daemon.home)})
     wire.initialize()
-    return wire
+    yield wire
+    wire.close()
+
+
+@pytest.fixture
+def wire(answers: Answers, shared_wire: Wire) -> Iterator[Wire]:
+    """An initialized server of a client with inline completion, shared by the tests of a file."""
+    yield shared_wire
+    shared_wire.close_documents()

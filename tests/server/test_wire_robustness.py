@@ -237,7 +237,9 @@ def test_secrets_never_reach_the_daemon(wire: Wire, answers: Answers, tmp_path: 
     assert answers.log() == []
 
 
-def test_commands(wire: Wire) -> None:
+def test_commands(start: Callable[..., Wire]) -> None:
+    wire = start()
+    wire.initialize()
     wire.open(URI, "x")
     wire.complete(URI, 0, 1)
     status = wire.call("workspace/executeCommand", {"command": "velospec.status", "arguments": []})

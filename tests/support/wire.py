@@ -65,6 +65,8 @@ class Wire:
         self._ids = iter(range(1, 1_000_000))
         self.messages: queue.Queue[Message | BaseException | None] = queue.Queue()
         self.unread: list[Message] = []
+        self.opened: set[str] = set()
+        self.background: list[Message] = []  # of kinds that a test need not take
         self.answers: dict[str, Callable[[Message], Any]] = {}
         self.process = subprocess.Popen(
             [*(command or (installed_command(),)), *(("--tcp", "0") if tcp else arguments)],
@@ -98,6 +100,10 @@ class Wire:
             self.process.stdin.write(data)
             self.process.stdin.flush()
 
+    def send(self, message: Message) -> None:
+        """Send one message as it is."""
+        self.write(frame(message))
+
     def notify(self, method: str, params: Any = None) -> None:
         self.write(frame(notification(method, params)))
 
@@ -115,27 +121,31 @@ class Wire:
 
     def take(self, wanted: Callable[[Message], bool], seconds: float = SECONDS) -> Message:
         """The next message that `wanted` accepts; others are kept, and must be taken too."""
-        for message in self.unread:
-            if wanted(message):
-                self.unread.remove(message)
+        for kept in (self.unread, self.background):
+            for message in filter(wanted, kept):
+                kept.remove(message)
                 return message
         until = time.monotonic() + seconds
-        while True:
-            try:
-                message = self.messages.get(timeout=max(until - time.monotonic(), 0.001))
-            except queue.Empty:
-                raise AssertionError(
-                    f"no such message; unread: {self.unread}; stderr: {self.stderr.decode()}"
-                ) from None
-            if isinstance(message, BaseException):
-                raise message
-            if message is None:
-                self.messages.put(None)
-                raise AssertionError(f"the server has ended; stderr: {self.stderr.decode()}")
-            if wanted(message):
-                return message
-            if message.get("method") not in BACKGROUND and not self._answered(message):
+        while not wanted(message := self._next(until)):
+            if message.get("method") in BACKGROUND:
+                self.background.append(message)
+            elif not self._answered(message):
                 self.unread.append(message)
+        return message
+
+    def _next(self, until: float) -> Message:
+        try:
+            message = self.messages.get(timeout=max(until - time.monotonic(), 0.001))
+        except queue.Empty:
+            raise AssertionError(
+                f"no such message; unread: {self.unread}; stderr: {self.stderr.decode()}"
+            ) from None
+        if isinstance(message, BaseException):
+            raise message
+        if message is None:
+            self.messages.put(None)
+            raise AssertionError(f"the server has ended; stderr: {self.stderr.decode()}")
+        return message
 
     def _answered(self, message: Message) -> bool:
         """Answer a request of the server's that the test has prepared for."""
@@ -184,12 +194,22 @@ class Wire:
         return dict(result["capabilities"])
 
     def open(self, uri: str, text: str, language: str = "python") -> None:
+        self.opened.add(uri)
         document = {"uri": uri, "languageId": language, "version": 1, "text": text}
         self.notify("textDocument/didOpen", {"textDocument": document})
 
     def complete(self, uri: str, line: int, character: int, **context: Any) -> Any:
         """The result of an inline completion."""
         return self.call("textDocument/inlineCompletion", at(uri, line, character, **context))
+
+    def close_documents(self) -> None:
+        """Leave the server as it was before the first document, with nothing unread."""
+        for uri in self.opened:
+            self.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+        self.opened.clear()
+        self.quiet()
+        self.background.clear()
+        assert not self.unread, f"messages the test did not expect: {self.unread}"
 
     def shut_down(self) -> int:
         """shutdown, exit; returns the exit code."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from velospec_lsp.completion.site import Site
 
 _KEPT = 64
+_ENOUGH = 200  # characters that tell one place in a document from another
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +71,14 @@ def _typed(entry: _Entry, prefix: str) -> int | None:
         if not prefix.endswith(entry.text[:count]):
             continue
         before = prefix[: len(prefix) - count]
-        # The windows may begin at different lines; what both show must be the same.
-        shared = min(len(before), len(entry.prefix))
-        if shared and before[-shared:] == entry.prefix[-shared:]:
-            return count
-        if not before and not entry.prefix:
+        if _same_place(before, entry.prefix):
             return count
     return None
+
+
+def _same_place(one: str, other: str) -> bool:
+    """Whether two windows end at the same place. One of them may begin some lines further down."""
+    if len(one) == len(other):
+        return one == other
+    short, long = sorted((one, other), key=len)
+    return len(short) >= _ENOUGH and long.endswith("\n" + short)

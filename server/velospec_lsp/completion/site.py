@@ -127,10 +127,10 @@ def _window_after(text: Text, place: Place, limit: int) -> str:
     line = text.line(place.line)[place.index :]
     rest = text.lines(place.line + 1)
     while length < limit:
-        parts.append(line)
-        length += len(line)
+        parts.append(to_lf([line]))
+        length += len(parts[-1])
         following = next(rest, None)
         if following is None:
             break
         line = following
-    return to_lf(parts)[:limit]
+    return "".join(parts)[:limit]

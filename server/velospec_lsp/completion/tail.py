@@ -41,6 +41,21 @@ def closing(text: str, tail: str) -> list[int]:
     return found
 
 
+def unopened(tail: str) -> str:
+    """The brackets that `tail` closes without having opened them, in order."""
+    found: list[str] = []
+    open_closers: list[str] = []
+    for char in tail:
+        if char in _OPENERS:
+            open_closers.append(_OPENERS[char])
+        elif char in _OPENERS.values():
+            if open_closers and open_closers[-1] == char:
+                open_closers.pop()
+            else:
+                found.append(char)
+    return "".join(found)
+
+
 def covers(text: str, tail: str) -> bool:
     """Whether `text` writes the whole inert `tail` itself, so that it may replace it."""
     if not tail.strip() or not is_inert(tail):

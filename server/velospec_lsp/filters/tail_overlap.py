@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from velospec_lsp.completion.site import Site
-from velospec_lsp.completion.tail import closing, covers, is_inert
+from velospec_lsp.completion.tail import closing, covers, is_inert, unopened
 
 _SHORTEST = 3  # characters; a shorter overlap with real text is chance more often than repetition
 
@@ -22,12 +22,5 @@ def cut_tail_overlap(text: str, site: Site) -> str:
         for length in range(min(len(tail), len(text)), 0, -1):
             if text.endswith(tail[:length]) and (length >= _SHORTEST or length == len(tail)):
                 return text[:-length]
-    closers = closing(text, _leading_closers(tail))
+    closers = closing(text, tail if is_inert(tail) else unopened(tail))
     return text[: closers[0]] if closers else text
-
-
-def _leading_closers(tail: str) -> str:
-    length = 0
-    while length < len(tail) and (tail[length] in ")]}>\"'`;," or tail[length].isspace()):
-        length += 1
-    return tail[:length]
