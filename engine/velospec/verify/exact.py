@@ -158,7 +158,7 @@ class _Comparison:
         least, first = self.backend.min_rows, context == self.contexts[0]
         counts = range(least, self.rows) if first else [k for k in _ROW_COUNTS if least <= k < self.rows]
         for rows in counts:
-            self._expect(self._score(context, rows), reference, f"{rows} rows against {self.rows}", context)
+            self._expect(self._score(context, rows), reference, f"row counts {rows} and {self.rows}", context)
         for row in range(self.rows if first else self.rows // 2):  # one by one, as plain decoding does
             logits = self.backend.decode(0, self.ids[context + row : context + row + 1], context + row)
             self._expect(logits, reference[row:], f"row {row} alone against {self.rows} rows", context)
