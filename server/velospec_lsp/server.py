@@ -48,6 +48,7 @@ class Server(LanguageServer):
         self.arbiter: Arbiter[Offer | Silence] = Arbiter()
         self.outcomes: OrderedDict[str, str] = OrderedDict()
         self.counts = {"requests": 0, "offers": 0, "accepted": 0}
+        self.configuring = False  # the client was asked for its configuration and has not answered yet
         self.initial = Settings()  # the defaults under what the client configures later
         self._problems: list[str] = []
         handlers.register_all(self)
@@ -74,6 +75,8 @@ class Server(LanguageServer):
         self._problems = problems
         if new:
             self.status.show(" ".join(new), types.MessageType.Warning)
+        for open_document in self.documents:
+            self.prepare(open_document.uri)
 
     def make_gate(self) -> None:
         """Make the privacy gate anew, after settings or workspace folders have changed."""
@@ -83,6 +86,8 @@ class Server(LanguageServer):
 
     def prepare(self, uri: str) -> None:
         """A document was opened: have the model ready, if it may complete there."""
+        if self.configuring:
+            return  # it may name another model; `configure` comes back to this
         document = self.documents.get(uri)
         if document and self.pipeline.rule(Query(document, Place(0, 0))) is None:
             self.link.prepare(self.settings.model or None)

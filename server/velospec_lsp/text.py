@@ -44,11 +44,12 @@ class Text:
     """An immutable text. There is always at least one line, and the last line has no line end."""
 
     blocks: tuple[_Block, ...]
+    size: int  # characters in all
 
     @classmethod
     def of(cls, text: str) -> Text:
         """The text whose whole content is `text`."""
-        return cls(_chunk(split_lines(text)))
+        return cls(_chunk(split_lines(text)), len(text))
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -58,11 +59,6 @@ class Text:
     @property
     def line_count(self) -> int:
         return self._starts[-1]
-
-    @cached_property
-    def size(self) -> int:
-        """Characters in all. Counted when first asked for, in time proportional to the text."""
-        return sum(len(line) for block in self.blocks for line in block)
 
     def line(self, number: int) -> str:
         """Line `number` with its line end. Raises IndexError outside of the text."""
@@ -112,12 +108,14 @@ class Text:
             # The edit brought a \n right behind a line end \r: the two are one line end now.
             first -= 1
             segment = self.line(first) + segment
+        removed = sum(map(len, self.lines(first, end.line + 1)))
         lines = split_lines(segment)
         if end.line + 1 < self.line_count:
             lines.pop()  # the segment carries the end of its last line, so what split off behind is empty
-        return self._splice(first, end.line + 1, lines)
+        blocks = self._splice(first, end.line + 1, lines)
+        return Text(blocks, self.size - removed + len(segment))
 
-    def _splice(self, start: int, stop: int, lines: list[str]) -> Text:
+    def _splice(self, start: int, stop: int, lines: list[str]) -> tuple[_Block, ...]:
         """Put `lines` in place of the lines from `start` to before `stop`, which is not empty."""
         first = bisect_right(self._starts, start) - 1
         last = bisect_right(self._starts, stop - 1) - 1
@@ -129,7 +127,7 @@ class Text:
         if left and middle and len(left[-1]) + len(middle[0]) <= _BLOCK // 2:
             middle = (left[-1] + middle[0], *middle[1:])
             left = left[:-1]
-        return Text((*left, *middle, *right))
+        return (*left, *middle, *right)
 
     def __str__(self) -> str:
         return "".join(line for block in self.blocks for line in block)

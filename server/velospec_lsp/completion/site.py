@@ -15,6 +15,7 @@ from velospec_lsp.text import Place, Text, to_lf
 
 _LINE_STRIDE = 64
 _CHAR_STRIDE = 2048
+_ABOVE = 200  # lines in which one that is not blank is looked for
 _BELOW = 24  # lines that the filters compare with
 
 
@@ -76,9 +77,7 @@ def site_of(query: Query, prefix_chars: int, suffix_chars: int) -> Site | None:
         line_before=line_before.rpartition("\n")[2],
         tail=line[behind.index : content_length(line)],
         below=tuple(below[:_BELOW]),
-        above=next(
-            (above.rstrip() for above in islice(_lines_above(text, before), 200) if above.strip()), ""
-        ),
+        above=_nearest_above(text, before),
     )
 
 
@@ -87,8 +86,9 @@ def _on_line(selection: Selection, cursor: Place) -> bool:
     return one_line and selection.start.index <= cursor.index
 
 
-def _lines_above(text: Text, place: Place) -> list[str]:
-    return list(islice(text.lines_backwards(place.line), 200))
+def _nearest_above(text: Text, place: Place) -> str:
+    lines = islice(text.lines_backwards(place.line), _ABOVE)
+    return next((line.rstrip() for line in lines if line.strip()), "")
 
 
 def _window_before(text: Text, place: Place, limit: int) -> str:

@@ -33,6 +33,7 @@ def register(server: Server) -> None:
             tasks.add(task)
             task.add_done_callback(tasks.discard)
         if _can_pull(server):
+            server.configuring = True
             start_pull()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
@@ -56,7 +57,8 @@ async def _pull(server: Server) -> None:
         answer = await server.workspace_configuration_async(params)
     except JsonRpcException:
         logger.warning("the client did not answer the question for its configuration")
-        return
+        answer = []
+    server.configuring = False
     server.configure(answer[0] if answer else None)
 
 
