@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -17,6 +18,9 @@ from velospec.core.errors import (
 )
 from velospec.core.request import TextRequest
 from velospec.daemon import protocol as p
+from velospec.daemon import worker as worker_module
+from velospec.daemon.jobs import Job, Task
+from velospec.daemon.worker import Worker
 
 
 @pytest.fixture(autouse=True)
@@ -215,3 +219,26 @@ def test_measuring_on_demand_answers_with_the_profile_and_tells_progress() -> No
             assert heard == [step / 10 for step in range(10)]
 
     run(test())
+
+
+def test_a_job_is_stuck_when_it_makes_no_step_for_the_limit_and_only_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(worker_module.time, "monotonic", lambda: now[0])
+
+    def later(seconds: float) -> bool:
+        now[0] += seconds
+        return worker.stuck(10.0)
+
+    worker = Worker(scripted_model("small"), Script().open, Mock(), Mock(), Mock())
+    assert not later(1000.0)  # nothing runs
+    worker._current = job = Job(1, Task.INFILL, Mock())
+    assert not later(1000.0)  # it has just begun, as far as we know
+    assert not later(10.0)
+    job.token.cancelled  # noqa: B018 - looking at the token is a step
+    assert not later(5.0)
+    assert not later(10.0)
+    assert later(0.1)
+    worker._current = Job(1, Task.INFILL, Mock())
+    assert not later(1000.0)
