@@ -131,6 +131,22 @@ def test_only_completion_models_complete() -> None:
     run(test())
 
 
+def test_what_is_odd_about_a_model_is_told_once() -> None:
+    async def test() -> None:
+        heard: list[str] = []
+
+        def on_event(event: p.Event) -> None:
+            if event.kind is p.EventKind.MESSAGE:
+                heard.append(f"{event.model}: {event.message}")
+
+        async with served(scripted_model("odd")) as box, box.client(on_event=on_event) as client:
+            await client.infill(ask("say x"))
+            await client.infill(ask("say y"))
+            assert heard == ["odd: This model is odd."]
+
+    run(test())
+
+
 def test_a_model_installed_anew_is_loaded_anew() -> None:
     async def test() -> None:
         async with served() as box, box.client() as client:

@@ -62,6 +62,20 @@ def test_news_of_loading_reach_all_clients_once() -> None:
     run(test())
 
 
+def test_listeners_that_fail_harm_nobody_but_themselves(caplog: pytest.LogCaptureFixture) -> None:
+    def broken(_news: object) -> None:
+        raise RuntimeError("the listener's own fault")
+
+    async def test() -> None:
+        async with served() as box, box.client(on_event=broken) as client:
+            with pytest.raises(RuntimeError, match="the listener's own fault"):
+                await client.infill(ask("say x"), on_text=broken)
+            assert (await client.infill(ask("say y"))).text == "y"
+
+    run(test())
+    assert "a listener of the daemon's events failed" in caplog.text
+
+
 def test_newest_wins_per_document_whether_running_or_queued() -> None:
     async def test() -> None:
         async with served() as box, box.client() as client, box.client() as other:

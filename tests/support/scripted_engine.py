@@ -104,7 +104,8 @@ class ScriptedEngine:
         return {"rows": [1, 2, 4]}
 
     def describe(self) -> dict[str, Any]:
-        return {"measured": self.measured}
+        notice = {"notice": "This model is odd."} if self._model.name == "odd" else {}
+        return {"measured": self.measured, **notice}
 
     def close(self) -> None:
         self._script.events.append(f"close {self._model.name}")

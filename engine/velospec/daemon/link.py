@@ -101,7 +101,10 @@ class Link:
 
     def _handle(self, frame: p.Frame) -> None:
         if isinstance(frame, p.Event):
-            self._on_event(frame)
+            try:
+                self._on_event(frame)
+            except Exception:  # a listener's fault must not end the connection
+                log.exception("a listener of the daemon's events failed")
         elif isinstance(frame, p.Goodbye):
             self.goodbye = frame.reason
             self.fail(DaemonError(f"The daemon left: {frame.reason}."))
@@ -113,13 +116,20 @@ class Link:
         if pending is None or pending.answer.done():
             return  # cancelled meanwhile
         if isinstance(frame, p.Text):
-            if pending.on_text:
-                pending.on_text(frame.text)
+            _hand_over(pending, frame.text)
         elif isinstance(frame, p.Result):
             pending.answer.set_result(frame.value)
         else:
             kind = ERRORS.get(frame.code, VeloSpecError)
             pending.answer.set_exception(kind(frame.cause, frame.remedy))
+
+
+def _hand_over(pending: _Pending, text: str) -> None:
+    try:
+        if pending.on_text:
+            pending.on_text(text)
+    except Exception as error:  # noqa: BLE001 - the fault of who asked, and told to them
+        pending.answer.set_exception(error)
 
 
 async def greet(endpoint: Endpoint, hello: p.Hello) -> tuple[Streams, p.Welcome] | None:

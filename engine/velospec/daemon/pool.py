@@ -209,7 +209,11 @@ class ModelPool:
             Event(EventKind.MEASURING, f"Measuring {worker.model.name}", worker.model.name, fraction)
         )
 
-    def paused(self, worker: Worker) -> None:  # noqa: ARG002 - which one does not matter
+    def paused(self, worker: Worker) -> None:
+        notice = str(worker.description.get("notice", ""))
+        if notice and notice != worker.told_notice:
+            self._hooks.notify(Event(EventKind.MESSAGE, notice, worker.model.name))
+        worker.told_notice = notice
         self._drop_finished()
         self._start_waiting()
         self._hooks.changed()

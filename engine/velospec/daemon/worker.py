@@ -69,6 +69,7 @@ class Worker:
         self.memory_bytes = model.size + model.size // 8  # a guess, until the engine is there
         self.used = time.monotonic()
         self.answered = 0
+        self.told_notice = ""  # what has been told about the model
         self.abandoned = 0  # measurements that gave way to a request
         self.statistics = Statistics()
         self.description: dict[str, Any] = {"measured": False}
