@@ -103,7 +103,7 @@ def test_cancel_between_prefill_chunks_keeps_what_was_read() -> None:
         if position == 10:
             token.cancel()
 
-    backend.prefill = prefill  # type: ignore[method-assign]
+    backend.prefill = prefill  # type: ignore[method-assign]  # a stand-in
     decoder = decoder_for(backend, chunk=10)
     with pytest.raises(CancelledError):
         decoder.complete(Task("doc", prompt), token)
@@ -130,7 +130,7 @@ def test_deadline_returns_what_there_was(monkeypatch: pytest.MonkeyPatch) -> Non
         clock[0] += 0.02
         return original(slot, ids, position)
 
-    backend.decode = decode  # type: ignore[method-assign]
+    backend.decode = decode  # type: ignore[method-assign]  # a stand-in
     task = Task("doc", [1, 2, 3], Limits(max_tokens=50, budget_ms=90), speculate=False)
     done = decoder_for(backend).complete(task, CancelToken())
     assert done.finish is FinishReason.DEADLINE
@@ -271,10 +271,10 @@ def test_a_failed_decode_leaves_a_slot_that_can_be_used() -> None:
     def fail(_slot: int, _ids: Sequence[int], _position: int) -> Logits:
         raise BackendError("failed")
 
-    backend.decode = fail  # type: ignore[method-assign]
+    backend.decode = fail  # type: ignore[method-assign]  # a stand-in
     with pytest.raises(BackendError):
         complete(decoder, [1, 2, 3])
-    backend.decode = original  # type: ignore[method-assign]
+    backend.decode = original  # type: ignore[method-assign]  # a stand-in
     again = complete(decoder, [1, 2, 3], max_tokens=9)
     assert again.statistics.reused_tokens == 2
     assert again.token_ids == complete(decoder_for(repeating()), [1, 2, 3], max_tokens=9).token_ids

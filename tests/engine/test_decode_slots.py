@@ -1,3 +1,5 @@
+"""Slots: shared out by document, cut back to the common prefix, in step with the cache."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""Where a completion ends, byte by byte, and what may be shown before it has ended."""
+
 from __future__ import annotations
 
 import pytest

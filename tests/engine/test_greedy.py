@@ -1,3 +1,5 @@
+"""Greedy verification: agreement, ties, banned ids, NaN, constraints."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,3 +1,5 @@
+"""Healing against a plain search over the vocabulary."""
+
 from __future__ import annotations
 
 from hypothesis import given, settings

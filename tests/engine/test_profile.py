@@ -1,3 +1,5 @@
+"""Profiles are kept, belong to their conditions, and are remade when damaged; light imports."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""Suffix matching against a plain search, its evidence, and what a request leaves behind: nothing."""
+
 from __future__ import annotations
 
 from hypothesis import given, settings

@@ -6,7 +6,6 @@ records what it was asked. No model, no native code.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -142,9 +141,3 @@ def script_rule(vocabulary: ScriptedVocabulary, script: Sequence[int], *, after:
         return values
 
     return logits
-
-
-def random_ids(seed: int, count: int, vocabulary: ScriptedVocabulary) -> list[int]:
-    """`count` arbitrary ids, control tokens included."""
-    generator = random.Random(seed)  # noqa: S311  (test data, not secrets)
-    return [generator.randrange(vocabulary.size) for _ in range(count)]
