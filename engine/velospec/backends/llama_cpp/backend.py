@@ -13,13 +13,13 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from velospec.backends.base import Logits
 from velospec.backends.cpu import usable_cores
 from velospec.backends.llama_cpp import library
+from velospec.backends.llama_cpp.batch import AbortFlag, Batch
 from velospec.backends.llama_cpp.library import Handle, lib
 from velospec.backends.llama_cpp.options import KvType, LlamaOptions
 from velospec.backends.llama_cpp.threads import ThreadGovernor
@@ -73,13 +73,14 @@ class LlamaBackend:
 
     def _open_context(self) -> None:
         options = self.options
-        self._abort = _AbortFlag()
-        self._batch = _Batch(options.batch)
+        self._abort = AbortFlag()
+        self._batch = Batch(options.batch)
         self._context = lib.llama_init_from_model(self._model, self._context_params())
         if not self._context:
             raise library.load_error(self._path)
         self._memory = lib.llama_get_memory(self._context)
-        self._abort.attach(self._context)
+        if self.can_rollback:  # what an abort leaves half done must be taken back
+            self._abort.attach(self._context)
         self.slots = options.slots
         self.min_rows = options.min_rows
         self.max_rows = options.max_rows
@@ -179,7 +180,8 @@ class LlamaBackend:
     def abort(self) -> None:
         """Make the call in progress raise CancelledError within about a millisecond; any thread may call.
 
-        Does nothing between calls: set a cancel token first, which the caller reads between them.
+        Does nothing between calls: set a cancel token first, which the caller reads between them. Nor does it
+        stop a model that cannot roll back.
         """
         self._abort.set()
 
@@ -243,61 +245,6 @@ class LlamaBackend:
             )
 
 
-class _Batch:
-    """The arrays of a llama_batch, allocated once and filled in place."""
-
-    def __init__(self, rows: int) -> None:
-        self._tokens = np.zeros(rows, np.int32)
-        self._positions = np.zeros(rows, np.int32)
-        self._steps = np.arange(rows, dtype=np.int32)
-        self._sequence = (ctypes.c_int32 * 1)()
-        self._counts = np.ones(rows, np.int32)
-        pointer = ctypes.POINTER(ctypes.c_int32)
-        self._sequences = (pointer * rows)(*[ctypes.cast(self._sequence, pointer)] * rows)
-        self._scored_rows, self._silent_rows = np.ones(rows, np.int8), np.zeros(rows, np.int8)
-        self._scored, self._silent = self._struct(self._scored_rows), self._struct(self._silent_rows)
-
-    def _struct(self, outputs: np.ndarray[Any, np.dtype[np.int8]]) -> Handle:
-        batch = lib.llama_batch()
-        batch.token = self._tokens.ctypes.data_as(ctypes.POINTER(ctypes.c_int32))
-        batch.pos = self._positions.ctypes.data_as(ctypes.POINTER(ctypes.c_int32))
-        batch.n_seq_id = self._counts.ctypes.data_as(ctypes.POINTER(ctypes.c_int32))
-        batch.seq_id = self._sequences
-        batch.logits = outputs.ctypes.data_as(ctypes.POINTER(ctypes.c_int8))
-        return batch
-
-    def fill(self, slot: int, ids: Sequence[int], position: int, *, scored: bool) -> Handle:
-        rows = len(ids)
-        self._tokens[:rows] = ids
-        np.add(self._steps[:rows], position, out=self._positions[:rows])
-        self._sequence[0] = slot
-        batch = self._scored if scored else self._silent
-        batch.n_tokens = rows
-        return batch
-
-
-class _AbortFlag:
-    """A byte that llama.cpp's abort callback reads, before each node of the graph.
-
-    A Python callback would take the interpreter's lock a thousand times per decode. The C library's `strlen`
-    over a two-byte buffer does the same with no Python at all: it answers 0 (go on) or 1 (stop).
-    """
-
-    def __init__(self) -> None:
-        self._text = ctypes.create_string_buffer(2)
-        function = ctypes.CDLL(None).strlen
-        self._callback = ctypes.cast(function, lib.ggml_abort_callback)
-
-    def attach(self, context: Handle) -> None:
-        lib.llama_set_abort_callback(context, self._callback, ctypes.cast(self._text, ctypes.c_void_p))
-
-    def set(self) -> None:
-        self._text[0] = b"\x01"
-
-    def clear(self) -> None:
-        self._text[0] = b"\x00"
-
-
 def _chunks(count: int, most: int, least: int) -> Iterator[tuple[int, int]]:
     """Bounds that cut `count` rows into chunks of at most `most`, none under `least` unless `count` is."""
     start = 0
@@ -310,7 +257,8 @@ def _chunks(count: int, most: int, least: int) -> Iterator[tuple[int, int]]:
 
 
 def _refuse_unsupported(model: Handle, path: Path) -> None:
-    if not lib.llama_model_has_decoder(model) or lib.llama_model_has_encoder(model):
+    step_by_step = lib.llama_model_has_decoder(model) and not lib.llama_model_is_diffusion(model)
+    if lib.llama_model_has_encoder(model) or not step_by_step:
         raise ModelLoadError(
             f"{path.name} does not generate text token by token.",
             "Choose a decoder-only language model; velospec model list shows some.",

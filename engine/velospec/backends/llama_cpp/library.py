@@ -26,7 +26,7 @@ Progress = Callable[[float], None]
 Handle = Any  # a pointer or struct that ctypes made; opaque to us
 
 _logger = logging.getLogger("velospec.llama_cpp")
-_WARN, _ERROR = 2, 3  # ggml_log_level
+_WARN, _ERROR = 3, 4  # ggml_log_level; the binding's own table is out of date
 _MAGIC = b"GGUF"
 
 

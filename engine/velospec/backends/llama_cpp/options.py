@@ -35,8 +35,8 @@ class LlamaOptions:
     def __post_init__(self) -> None:
         if self.context < 1 or self.slots < 1:
             raise ValueError(f"context and slots must be positive, not {self.context} and {self.slots}")
-        if not 1 <= self.min_rows <= 2 <= self.max_rows <= self.batch:
+        if not (1 <= self.min_rows <= 2 <= self.max_rows <= self.batch and self.batch >= 4):
             raise ValueError(
-                f"need 1 <= min_rows <= 2 <= max_rows <= batch, "
+                f"need 1 <= min_rows <= 2 <= max_rows <= batch and batch >= 4, "
                 f"not {self.min_rows}, {self.max_rows}, {self.batch}"
             )

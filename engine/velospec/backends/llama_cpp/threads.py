@@ -47,9 +47,10 @@ class ThreadGovernor:
         missing = max(0.0, self.threads - cpu / wall)
         self._missing += _SMOOTHING * (missing - self._missing)
         if self._missing > _TOLERATED and self.threads > 1:
+            if self.threads == self.most:
+                self._retry_at = self._clock() + self._pause
+                self._pause = min(2 * self._pause, _LONGEST_PAUSE)
             self.threads = max(1, self.threads - math.ceil(self._missing))
             self._missing = 0.0
-            self._retry_at = self._clock() + self._pause
-            self._pause = min(2 * self._pause, _LONGEST_PAUSE)
         elif self.threads == self.most and self._missing < _TOLERATED / 2:
             self._pause = max(_FIRST_PAUSE, 0.9 * self._pause)

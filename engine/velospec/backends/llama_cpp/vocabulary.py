@@ -48,7 +48,8 @@ class LlamaVocabulary:
     def encode(self, text: str, *, special: bool = False) -> list[int]:
         """Token ids of `text`, no BOS added; control tokens written in the text count only if `special`.
 
-        A lone surrogate, which UTF-8 cannot hold, is encoded as "?".
+        A lone surrogate, which UTF-8 cannot hold, is encoded as "?". Pieces give back the text byte for byte,
+        but that SentencePiece vocabularies write U+2581 as a space.
         """
         data = text.encode("utf-8", "replace")
         room = len(data) + 2
