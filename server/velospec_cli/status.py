@@ -66,27 +66,35 @@ def _show_daemon(daemon: dict[str, Any], console: Console) -> None:
     if not daemon["models"]:
         console.print("  no model in memory; it is loaded with the first request")
         return
-    table = Table("model", "state", "memory", "requests", "tokens/s", "accepted", "tokens/step", "mode")
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for heading in ("model", "state"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("memory", "served", "tok/s", "accepted"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("mode", no_wrap=True)
     for model in daemon["models"]:
-        statistics = model["statistics"]
-        table.add_row(
-            model["name"],
-            f"[{_STYLES.get(model['state'], 'white')}]{model['state']}[/]",
-            f"{model['memory_bytes'] / (1 << 20):.0f} MiB",
-            str(model["requests"]),
-            f"{statistics['tokens_per_second']:.0f}",
-            f"{statistics['acceptance_rate']:.0%}",
-            f"{statistics['tokens_per_step']:.2f}",
-            _mode(model),
-        )
+        table.add_row(*_cells(model))
     console.print(table)
     for notice in filter(None, (model.get("notice") for model in daemon["models"])):
         console.print(f"  {notice}", highlight=False)
 
 
+def _cells(model: dict[str, Any]) -> tuple[str, ...]:
+    statistics = model["statistics"]
+    return (
+        model["name"],
+        f"[{_STYLES.get(model['state'], 'white')}]{model['state']}[/]",
+        f"{model['memory_bytes'] / (1 << 20):.0f} MiB",
+        str(model["requests"]),
+        f"{statistics['tokens_per_second']:.0f}",
+        f"{statistics['acceptance_rate']:.0%}",
+        _mode(model),
+    )
+
+
 def _mode(model: dict[str, Any]) -> str:
     if not model["measured"]:
-        return "not measured yet"
+        return "unmeasured"
     exact = model.get("exact")
     return "measured" if exact is None else ("exact" if exact else "not exact")
 

@@ -1,3 +1,5 @@
+"""The wire: frames, their limits, what becomes of bytes that are none; builds and options."""
+
 from __future__ import annotations
 
 import asyncio

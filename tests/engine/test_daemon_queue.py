@@ -1,3 +1,5 @@
+"""The order of service: in turn between clients, the newest of each document."""
+
 from __future__ import annotations
 
 from hypothesis import given
