@@ -1,8 +1,9 @@
 """Measure T(k) on this machine, so that a busy moment cannot pass for a property of the machine.
 
-Each batch size is timed between two batches of one row and counts as a ratio to the quicker of them: what slows
-them alike cancels out, and a burst during one of them does no harm. Rounds go over all sizes in turn, medians drop the outliers, rounds are added while they disagree, and
-what cannot be (a batch dearer than its rows one by one, or cheaper than a smaller one) is corrected.
+Each batch size is timed between two batches of one row and counts as a ratio to the quicker of them: what
+slows them alike cancels out, and a burst during one of them does no harm. Rounds go over all sizes in turn,
+medians drop the outliers, rounds are added while they disagree, and what cannot be (a batch dearer than its
+rows one by one, or cheaper than a smaller one) is corrected.
 Knows nothing of models: random ids do, since time does not depend on which ids they are.
 """
 
