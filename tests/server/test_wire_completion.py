@@ -206,6 +206,19 @@ def test_the_popups_selection_is_completed(wire: Wire, answers: Answers) -> None
     assert wire.complete(URI, 0, 5, selectedCompletionInfo=elsewhere) == []
 
 
+def test_a_prompt_that_takes_all_of_the_budget_is_gone_on_with(wire: Wire, answers: Answers) -> None:
+    answers.write({"x": {"text": "", "finish": "deadline"}, "y": {"text": "z", "finish": "deadline"}})
+    wire.open(URI, "x")
+    assert wire.complete(URI, 0, 1) == []
+    assert [entry["budget_ms"] for entry in answers.log()] == [1500, 5000]
+    why = wire.call("workspace/executeCommand", {"command": "velospec.why", "arguments": [URI]})
+    assert why["text"].startswith("The time budget ran out before the model had written anything")
+    assert wire.complete(URI, 0, 1, triggerKind=1) == []
+    wire.open(URI, "y")
+    assert [item["insertText"] for item in wire.complete(URI, 0, 1)] == ["z"]
+    assert [entry["budget_ms"] for entry in answers.log()] == [1500, 5000, 5000, 1500]
+
+
 def test_nothing_to_offer_is_an_empty_list(wire: Wire, answers: Answers) -> None:
     wire.open(URI, "x = 1\n")
     assert wire.complete(URI, 0, 5) == []

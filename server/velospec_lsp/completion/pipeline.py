@@ -84,22 +84,35 @@ class Pipeline:
 
     async def _ask(self, query: Query, site: Site) -> Completion | Silence:
         settings = self.settings
-        request = InfillRequest(
-            document=query.document.uri,
-            prefix=site.prefix,
-            suffix=site.suffix,
-            path=(uri_path(query.document.uri) or "").rpartition("/")[2],
-            limits=_limits(settings, site, manual=query.manual),
-            speculate=settings.speculate,
+        budgets = (
+            [settings.manual_budget_ms] if query.manual else [settings.budget_ms, settings.manual_budget_ms]
         )
-        begun = time.monotonic()
         try:
-            completion = await self._infiller.infill(request, model=settings.model or None)
+            for budget in budgets:
+                completion = await self._infill(query, site, budget)
+                # A long new prompt can take all of the budget. What has been read of it is kept, so it is
+                # worth going on: whoever waits is better served late than never, and any key ends this.
+                if completion.text.strip() or completion.finish is not FinishReason.DEADLINE:
+                    break
         except CancelledError:
             return Silence("A newer request took this one's place.")
         except VeloSpecError as error:
             self._on_error(error)
             return Silence(str(error))
+        return completion
+
+    async def _infill(self, query: Query, site: Site, budget_ms: int) -> Completion:
+        uri, settings = query.document.uri, self.settings
+        request = InfillRequest(
+            document=uri,
+            prefix=site.prefix,
+            suffix=site.suffix,
+            path=(uri_path(uri) or "").rpartition("/")[2],
+            limits=_limits(settings, site, budget_ms),
+            speculate=settings.speculate,
+        )
+        begun = time.monotonic()
+        completion = await self._infiller.infill(request, model=settings.model or None)
         logger.info(
             "completed in %.0f ms: %d tokens, %s",
             1000 * (time.monotonic() - begun),
@@ -109,14 +122,14 @@ class Pipeline:
         return completion
 
 
-def _limits(settings: Settings, site: Site, *, manual: bool) -> Limits:
+def _limits(settings: Settings, site: Site, budget_ms: int) -> Limits:
     """One line before text that stays; else up to the line limit, within the cursor's block."""
     one_line = not settings.multiline or not is_inert(site.tail)
     return Limits(
         max_tokens=settings.max_tokens,
         max_lines=1 if one_line else settings.max_lines,
         indent_scope=not one_line,
-        budget_ms=float(settings.manual_budget_ms if manual else settings.budget_ms),
+        budget_ms=float(budget_ms),
     )
 
 
