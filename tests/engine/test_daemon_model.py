@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,8 @@ def test_two_clients_at_once_have_one_daemon_and_one_model_and_are_both_served(h
             pid = (await one.status())["pid"]
             with_one = resident(pid)
             async with client() as two:
-                answers = await asyncio.gather(one.infill(FIB), two.infill(FIB), two.infill(LONG))
+                other = replace(LONG, limits=Limits(24))
+                answers = await asyncio.gather(one.infill(FIB), two.infill(FIB), two.infill(other))
                 status = await two.status()
                 assert status["pid"] == pid
                 assert [model["name"] for model in status["models"]] == ["smollm2-135m-fim"]

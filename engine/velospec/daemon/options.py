@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import argparse
 import os
+import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from velospec.core.errors import SettingsError
 from velospec.daemon.build import current_build
+
+DEFAULT_TRANSPORT = "unix" if hasattr(socket, "AF_UNIX") else "tcp"
 
 _ENVIRONMENT = {
     "transport": "VELOSPEC_DAEMON_TRANSPORT",
@@ -28,7 +31,7 @@ class DaemonOptions:
 
     name: str = "daemon"  # of its socket, lock and exit record in the runtime folder
     build: str = ""  # empty: this installation's
-    transport: str = "unix"  # or "tcp": a loopback port, guarded by a token
+    transport: str = DEFAULT_TRANSPORT  # or "tcp": a loopback port, guarded by a token
     idle_seconds: float = 600.0  # it leaves when it had no client for so long
     hang_seconds: float = 120.0  # it is killed when a request made no step for so long
     memory_budget: int = 0  # bytes for all models together; 0: a share of the memory available
