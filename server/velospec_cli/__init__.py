@@ -1,0 +1,1 @@
+"""The command line `velospec`, one file per command."""

@@ -28,7 +28,9 @@ class _Part:
 
 
 _PARTS = {
-    "demo": _Part("velospec_cli.demo", "demo", "Show completions of a sample project, and how fast they are."),
+    "demo": _Part(
+        "velospec_cli.demo", "demo", "Show completions of a sample project, and how fast they are."
+    ),
     "model": _Part("velospec_cli.model", "app", "Install, choose and remove models."),
     "editor": _Part("velospec_cli.editor", "app", "Show how to connect an editor."),
     "status": _Part("velospec_cli.status", "status", "Show what is installed and what is running."),
