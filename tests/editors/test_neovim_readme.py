@@ -47,7 +47,9 @@ def server_text(editor: Neovim) -> str:
     code = """
     local client = vim.lsp.get_clients({ bufnr = 0, name = 'velospec' })[1]
     local params = { uri = vim.uri_from_bufnr(0) }
-    local reply = assert(client:request_sync('velospec/text', params, 10000, 0))
+    -- Not buffer 0: with it, Neovim does not send the changes that it still holds back.
+    local buffer = vim.api.nvim_get_current_buf()
+    local reply = assert(client:request_sync('velospec/text', params, 10000, buffer))
     return reply.result
     """
     return str(editor.lua(code))
