@@ -8,7 +8,6 @@ not known here: where models come from (`install`) and how they are run.
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from typing import Any
 
 from velospec.core.errors import ModelLoadError, ModelNotFoundError, SettingsError
 from velospec.core.paths import data_folder
-from velospec.models.files import hash_file, write_json
+from velospec.models.files import hash_file, install_lock, write_json
 
 ROLES = ("completion", "chat")
 """What a model can be used for: infilling at a cursor, or answering in a conversation."""
@@ -114,14 +113,18 @@ class ModelStore:
         write_json(self.folder / _CHOICES, {**self._choices(), role: name})
 
     def remove(self, name: str) -> None:
-        """Uninstall `name`; a file of the user's own stays where it is. Raises ModelNotFoundError."""
+        """Uninstall `name`; a file of the user's own stays where it is.
+
+        Raises ModelNotFoundError, and InstallError while an installation is under way.
+        """
         model = self.get(name)
-        # Renamed first, so that an interruption leaves a leftover that the next install sweeps up.
-        doomed = self.folder / f".removed-{name}-{os.getpid()}"
-        model.folder.rename(doomed)
-        shutil.rmtree(doomed)
-        left = {role: chosen for role, chosen in self._choices().items() if chosen != name}
-        write_json(self.folder / _CHOICES, left)
+        with install_lock(self.folder):
+            # Renamed first, so that an interruption leaves a leftover that the next install sweeps up.
+            doomed = self.folder / f".removed-{name}"
+            model.folder.rename(doomed)
+            shutil.rmtree(doomed)
+            left = {role: chosen for role, chosen in self._choices().items() if chosen != name}
+            write_json(self.folder / _CHOICES, left)
 
     def check(self, model: InstalledModel) -> InstalledModel:
         """`model`, if its file is still the one that was installed; call it before loading.

@@ -151,9 +151,9 @@ def _download(repository: str, file: HubFile, revision: str, folder: Path, progr
 
 def _bar_class(label: str, size: int, progress: Progress) -> Any:
     """A progress bar for huggingface_hub that shows nothing itself and tells `progress`."""
-    from huggingface_hub.utils import tqdm  # noqa: PLC0415 - see _ask
+    from tqdm.auto import tqdm  # type: ignore[import-untyped]  # noqa: PLC0415 - no types; comes with the hub
 
-    class Bar(tqdm):  # type: ignore[misc, type-arg, unused-ignore]  # tqdm ships no types
+    class Bar(tqdm):  # type: ignore[misc]  # tqdm ships no types
         def __init__(self, *args: Any, **settings: Any) -> None:
             settings.pop("name", None)
             super().__init__(*args, **{**settings, "disable": True})
@@ -172,6 +172,11 @@ def _told_plainly(repository: str, call: Callable[[], T]) -> T:
     """Run `call`, and turn what huggingface_hub raises into an InstallError."""
     from huggingface_hub import errors  # noqa: PLC0415 - see _ask
 
+    network: tuple[type[BaseException], ...] = (
+        errors.HfHubHTTPError,
+        errors.HFValidationError,
+        *_network_errors(),
+    )
     try:
         return call()
     except (errors.OfflineModeIsEnabled, errors.LocalEntryNotFoundError) as error:
@@ -188,18 +193,18 @@ def _told_plainly(repository: str, call: Callable[[], T]) -> T:
             f"The hub has no repository {repository}, or it is private.",
             "Check the name; for a private one log in first: hf auth login",
         ) from error
-    except (errors.HfHubHTTPError, errors.HFValidationError, *_network_errors()) as error:
+    except network as error:
         raise InstallError(
             f"{repository} could not be downloaded: {_first(error)}",
             "Check the network (HF_ENDPOINT, HTTPS_PROXY) and try again; the download goes on from there.",
         ) from error
 
 
-def _network_errors() -> tuple[type[Exception], ...]:
+def _network_errors() -> tuple[type[BaseException], ...]:
     """What the HTTP library of this huggingface_hub raises; which library that is has changed over time."""
     from huggingface_hub.errors import HfHubHTTPError  # noqa: PLC0415 - see _ask
 
-    return tuple(base for base in HfHubHTTPError.__bases__ if issubclass(base, Exception))
+    return (HfHubHTTPError, *(base for base in HfHubHTTPError.__bases__ if base is not OSError))
 
 
 def _first(error: BaseException) -> str:
