@@ -20,11 +20,15 @@ pytestmark = [pytest.mark.editor, pytest.mark.model]
 
 ROOT = Path(__file__).resolve().parents[2]
 STOCK = ROOT / "server" / "velospec_cli" / "demo_project" / "inventory" / "stock.py"
-TYPED = '\n    def find(self, name: str) -> Item | None:\n        """The item of that name."""\n        for item in'
+TYPED = """
+    def find(self, name: str) -> Item | None:
+        \"\"\"The item of that name.\"\"\"
+        for item in"""
 
 
 def readme_block() -> str:
-    blocks = re.findall(r"^```lua\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    readme = (ROOT / "README.md").read_text("utf-8")
+    blocks = re.findall(r"^```lua\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
     assert len(blocks) == 1
     return str(blocks[0])
 

@@ -29,9 +29,8 @@ def install() -> Path:
     _CACHE.mkdir(parents=True)
     for file in files:
         shutil.copy(file, _CACHE)
-    result = subprocess.run(
-        ["npm", "ci", "--ignore-scripts"], cwd=_CACHE, capture_output=True, text=True, timeout=240, check=False
-    )
+    command = ["npm", "ci", "--ignore-scripts"]
+    result = subprocess.run(command, cwd=_CACHE, capture_output=True, text=True, timeout=240, check=False)
     if result.returncode:
         raise RuntimeError(f"npm ci failed:\n{result.stderr}")
     stamp.write_text(wanted, encoding="ascii")
