@@ -35,6 +35,7 @@ from llama_cpp.llama_speculative import LlamaPromptLookupDecoding
 from tests.support.prompts import PROMPTS, CodePrompt
 from tests.support.unending import unending
 from velospec import CancelToken, Engine, InstalledModel, Limits, ModelStore, __version__
+from velospec.backends.base import Backend
 from velospec.control.acceptance import Acceptance
 from velospec.control.selector import Selector
 from velospec.decode.decoder import Decoder, Task
@@ -70,10 +71,11 @@ class Row:
 class Ours:
     """VeloSpec's decoder, with or without drafts."""
 
-    def __init__(self, engine: Engine, clock: Callable[[], float], *, speculate: bool) -> None:
-        self._backend = unending(engine._backend)
-        selector = Selector(Acceptance(), engine._cost, min_rows=self._backend.min_rows)
-        self._decoder = Decoder(self._backend, [SuffixProposer()], selector)
+    def __init__(
+        self, backend: Backend, decoder: Decoder, clock: Callable[[], float], *, speculate: bool
+    ) -> None:
+        self._backend = backend
+        self._decoder = decoder
         self._speculate = speculate
         self._clock = clock
 
@@ -188,9 +190,12 @@ def main() -> int:
         sys.stderr.write(f"No exact mode here: {engine.numerics.reason}" + "\n")
         return 1
     threads = engine.describe()["threads"]
+    backend = unending(engine._backend)
+    selector = Selector(Acceptance(), engine._cost, min_rows=backend.min_rows)
+    decoder = Decoder(backend, [SuffixProposer()], selector)
     methods: dict[str, Ours | Rival] = {
-        "plain": Ours(engine, clock, speculate=False),
-        "velospec": Ours(engine, clock, speculate=True),
+        "plain": Ours(backend, decoder, clock, speculate=False),
+        "velospec": Ours(backend, decoder, clock, speculate=True),
         "rival-plain": Rival(model.path, threads, clock, 0),
         "lookup-10": Rival(model.path, threads, clock, 10),
         "lookup-2": Rival(model.path, threads, clock, 2),

@@ -46,9 +46,13 @@ class Decoder:
         selector: Selector,
         *,
         rollback: bool = True,
-        prefill_chunk: int = 128,
+        prefill_chunk: int = 64,
     ) -> None:
-        """`rollback` says whether the backend can cut a slot back; without it nothing is drafted."""
+        """`rollback` says whether the backend can cut a slot back; without it nothing is drafted.
+
+        `prefill_chunk` is how many ids are read between two looks at the deadline; 64 read nearly as fast as
+        more (97 % on a two-core machine), and are over in a fifth of a second there.
+        """
         vocabulary = backend.vocabulary
         self._backend = backend
         self._rollback = rollback
