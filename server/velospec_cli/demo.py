@@ -149,9 +149,8 @@ async def _show_spot(console: Console, editor: EditorSession, spot: Spot, text: 
         warm = await editor.ask(spot.file, len(head + spot.start + spot.more))
     typed = head + spot.start + spot.more
     console.print()
-    console.print(
-        view.editor(_frame(spot, typed, tail, warm), view.times(cold.seconds, warm.seconds, spot.more))
-    )
+    console.print(view.editor(_frame(spot, typed, tail, warm)), width=view.width(console))
+    console.print(view.times(cold.seconds, warm.seconds, spot.more))
     if not warm.text:
         console.print(f"Nothing is offered here: {await editor.why(spot.file)}", style="yellow")
 

@@ -80,7 +80,8 @@ class EditorSession:
             feature(method)(ignore)
 
     def _options(self) -> dict[str, Any]:
-        return {"model": self._model, "offerModel": False}
+        # Time enough on a slow machine: the demo shows how long it took, where an editor shows nothing.
+        return {"model": self._model, "offerModel": False, "manualBudgetMs": 60_000}
 
     async def __aenter__(self) -> Self:
         command = server_command()

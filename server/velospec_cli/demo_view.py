@@ -49,11 +49,11 @@ def width(console: Console) -> int:
     return min(console.width, _WIDEST)
 
 
-def editor(frame: Frame, footer: Text) -> RenderableType:
+def editor(frame: Frame) -> RenderableType:
     """The code around the cursor with the ghost text, in a frame named after the file."""
     highlighter = Syntax("", frame.language, theme="ansi_dark")
     code = highlighter.highlight(frame.text)
-    code.right_crop(len(code.plain) - len(frame.text))  # the highlighter ends the text with a line break
+    code = code[: len(frame.text)] if len(code) > len(frame.text) else code  # it may add a line break
     ghost = Text(frame.offered, style=GHOST)
     if frame.offered:
         ghost.stylize("reverse", 0, 1 if frame.offered[0] != "\n" else 0)
@@ -73,16 +73,15 @@ def editor(frame: Frame, footer: Text) -> RenderableType:
             "" if ghostly and number > row else str(number + 1 if number <= row else number + 1 - last + row)
         )
         grid.add_row(label, Text("+" if ghostly else " ", style=GHOST), lines[number])
-    return Panel(grid, title=frame.file, title_align="left", subtitle=footer, subtitle_align="right")
+    return Panel(grid, title=frame.file, title_align="left")
 
 
 def times(cold: float, warm: float, more: str) -> Text:
-    """How long the two requests of one place took, in seconds."""
+    """How long the two requests of one place took, in seconds; `more` was typed between them."""
+    typed = len(more)
     text = Text()
     text.append("first request ", style="dim").append(f"{cold * 1000:,.0f} ms", style="bold")
-    text.append(f", after typing {more.strip()!r} ", style="dim").append(
-        f"{warm * 1000:,.0f} ms", style="bold"
-    )
+    text.append(f", {typed} characters later ", style="dim").append(f"{warm * 1000:,.0f} ms", style="bold")
     return text
 
 
