@@ -152,12 +152,18 @@ class InfillFormat:
         characters = room * _CHARACTERS_PER_TOKEN
         if self.prefix_characters is not None:
             characters = min(characters, self.prefix_characters)
-        ids = self.plain.encode(prefix[_window_start(prefix, characters) :])
-        if len(ids) <= room:
-            return ids
-        # Denser than expected: drop from the front, again in large strides.
-        stride = max(1, room // 4)
-        return ids[-(-(len(ids) - room) // stride) * stride :]
+        stride = max(1, characters // 4)
+        edge = max(0, -(-(len(prefix) - characters) // stride) * stride)
+        while True:
+            ids = self.plain.encode(prefix[_line_start(prefix, edge, stride) :])
+            if len(ids) <= room:
+                return ids
+            if edge + stride >= len(prefix):
+                break
+            edge += stride  # more tokens than expected of so many characters
+        # So dense that not even one stride fits: drop from the front, again in large steps.
+        step = max(1, room // 4)
+        return ids[-(-(len(ids) - room) // step) * step :]
 
 
 def knows_infill(head: GgufHead) -> bool:
@@ -178,15 +184,10 @@ def no_infill(name: str) -> InfillError:
     )
 
 
-def _window_start(prefix: str, characters: int) -> int:
-    """Where the prefix window starts; as `prefix` grows, it moves once in a quarter of a window."""
-    excess = len(prefix) - characters
-    if excess <= 0:
-        return 0
-    stride = max(1, characters // 4)
-    start = -(-excess // stride) * stride
-    line = prefix.find("\n", start, start + stride // 2) + 1
-    return line or start
+def _line_start(text: str, edge: int, stride: int) -> int:
+    """The first line start within half a stride after `edge`; `edge` itself where there is none, or at 0."""
+    line = text.find("\n", edge, edge + stride // 2) + 1 if edge else 0
+    return line or edge
 
 
 def _find_parts(

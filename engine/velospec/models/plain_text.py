@@ -37,7 +37,10 @@ class PlainText:
         return self.vocabulary.control_ids | self.vocabulary.end_ids | self.sentinels.keys()
 
     def encode(self, text: str) -> list[int]:
-        """Ids of `text`, none of them a control token, whose bytes are those of `text`."""
+        """Ids of `text`, none of them a control token, whose bytes are those of `text`.
+
+        Bytes that the vocabulary has no token for are left out (SmolLM2's lacks a few control characters).
+        """
         if not text:
             return []
         ids = self.vocabulary.encode(text)
