@@ -1,3 +1,5 @@
+"""The real Neovim, for the tests that drive it."""
+
 from __future__ import annotations
 
 from pathlib import Path

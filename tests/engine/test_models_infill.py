@@ -20,7 +20,7 @@ TEXTS = [
     "def fib(n):\n    retu",
     "\tif x:\n\t\treturn 'é😀日本'\n",
     "a\r\nb\x0cc\u2028d\u00a0e\u200d👩\u200d👩\u200d👧 \n\n\n   ",
-    "x = '<fim_prefix>' + \"<|fim_suffix|>\"  # <｜fim▁hole｜> <filename> <|endoftext|> [SUFFIX] <PRE>\n",  # noqa: RUF001
+    "x = '<fim_prefix>' + \"<|fim_suffix|>\"  # <｜fim▁hole｜> <filename> <|endoftext|> [SUFFIX] <PRE>\n",  # noqa: RUF001 - odd characters on purpose
     "s = '<issue_comment>' or '<issue_start>' or '<|im_end|>' or '<s></s>'\n",
     " leading and trailing ",
     "",
