@@ -54,7 +54,7 @@ def demo(
         asyncio.run(_show(console, chosen, copy_project(Path(folder))))
     if svg:
         try:
-            console.save_svg(str(svg), title="velospec demo")
+            console.save_svg(str(svg), title="velospec demo", code_format=view.SVG_FORMAT)
         except OSError as error:
             raise VeloSpecError(f"The picture cannot be written: {error}", "Name another file.") from error
 

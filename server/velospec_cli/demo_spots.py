@@ -45,9 +45,9 @@ SPOTS = (
     Spot(
         "inventory/report.py",
         "python",
-        'help="show only items with fewer on hand")',
-        '\n    parser.add_argument("--sort", ',
-        "type=str, ",
+        '{item.on_hand:>10}")',
+        "\n    lines.append(",
+        'f"total',
     ),
 )
 """What the demo types, in this order."""

@@ -6,9 +6,11 @@ line numbers says the same where there are none.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console, RenderableType
 from rich.panel import Panel
 from rich.syntax import Syntax
@@ -18,6 +20,9 @@ from rich.text import Text
 from velospec_cli.demo_speed import ROUNDS, Speed
 
 GHOST = "dim italic"
+SVG_FORMAT = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+"""Rich's own, less the fonts that a viewer would fetch from elsewhere."""
+
 _BEFORE, _AFTER = 5, 2  # lines of code shown around the ghost text
 _WIDEST = 100
 

@@ -50,30 +50,27 @@ const initialized = await connection.sendRequest(lsp.InitializeRequest.type, {
     workspace: { configuration: true, workspaceFolders: true },
     textDocument: { synchronization: {}, inlineCompletion: {} },
   },
-  initializationOptions: { debounce_ms: 0 },
+  initializationOptions: { manualBudgetMs: 60000 },
 });
 report.encoding = initialized.capabilities.positionEncoding;
 report.provider = initialized.capabilities.inlineCompletionProvider;
 await connection.sendNotification(lsp.InitializedNotification.type, {});
 
-// Three columns of UTF-16 for a face and a letter: two units and one.
-const head = 'faces = ["😋é"]\n\n\ndef first_face(faces):\n    ';
+const head = 'faces = ["😋é"]\n\n\ndef first_face(faces):\n    ret';
 await open('faces.py', head);
-report.first = items(await ask('faces.py', 4, 4));
+report.first = items(await ask('faces.py', 4, 7));
 
-// An edit behind the surrogate pair, then a request at once: the answer is for the text after the edit.
+// Edits behind a face (two UTF-16 units), then a request at once: the answer is for the text after them.
 await connection.sendNotification(lsp.DidChangeTextDocumentNotification.type, {
   textDocument: { uri: uri('faces.py'), version: 2 },
   contentChanges: [
-    { range: { start: { line: 0, character: 12 }, end: { line: 0, character: 14 } }, text: 'é"]  # 😋' },
-    { range: { start: { line: 4, character: 4 }, end: { line: 4, character: 4 } }, text: '"😋"; return fa' },
+    { range: { start: { line: 0, character: 12 }, end: { line: 0, character: 15 } }, text: 'é"]  # 😋' },
+    { range: { start: { line: 4, character: 4 }, end: { line: 4, character: 7 } }, text: '"😋"; return fa' },
+    { range: { start: { line: 4, character: 8 }, end: { line: 4, character: 8 } }, text: ' ' },
   ],
 });
-report.afterSurrogates = items(await ask('faces.py', 4, 19));
-report.text = await connection.sendRequest('workspace/executeCommand', {
-  command: 'velospec.text',
-  arguments: [uri('faces.py')],
-});
+report.afterSurrogates = items(await ask('faces.py', 4, 20));
+report.text = await connection.sendRequest('velospec/text', { uri: uri('faces.py') });
 
 // A long prompt, so that the answer takes a while; cancelled on its way.
 const body = Array.from({ length: 150 }, (_, i) => `def value_${i}(x):\n    return x * ${i}\n`).join('\n');
@@ -87,7 +84,7 @@ const cancelled = ask('long.py', 452, 4, source.token).then(
 setTimeout(() => source.cancel(), 50);
 report.cancelled = await cancelled;
 report.cancelledAfterMs = performance.now() - started;
-report.afterCancel = items(await ask('faces.py', 4, 19));
+report.afterCancel = items(await ask('faces.py', 4, 20));
 
 await connection.sendRequest(lsp.ShutdownRequest.type);
 await connection.sendNotification(lsp.ExitNotification.type);
