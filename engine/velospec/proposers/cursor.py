@@ -1,0 +1,17 @@
+"""Finds, in the ids of a prompt, the text that stands directly before the cursor.
+
+Control tokens part a prompt into texts. Where it ends in one, it is an infill prompt that gives the prefix
+first (prefix, suffix, middle), and the prefix is the last text but one; else the last text counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+
+def before_cursor(ids: Sequence[int], control_ids: Collection[int]) -> Sequence[int]:
+    """The ids of the text before the cursor, without control tokens."""
+    bounds = [-1, *(place for place, token in enumerate(ids) if token in control_ids), len(ids)]
+    back = 2 if len(bounds) > 3 and bounds[-2] == len(ids) - 1 else 0
+    last = len(bounds) - 1 - back
+    return ids[bounds[last - 1] + 1 : bounds[last]]
