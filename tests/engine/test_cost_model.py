@@ -139,8 +139,18 @@ def test_use_refines_scale_and_shape() -> None:
 def test_one_stall_teaches_little() -> None:
     model = CostModel({0: CURVE})
     model.observe(4, 0, 1000.0)
-    assert model.seconds(4) == pytest.approx(CURVE[4], rel=0.04)
+    assert model.seconds(4) == pytest.approx(CURVE[4], rel=0.1)
     assert ratio(model, 4) == pytest.approx(CURVE[4], rel=0.02)
+
+
+@pytest.mark.parametrize("speed", [0.25, 4.0])
+def test_a_change_of_speed_seen_in_single_rows_alone_keeps_the_shape(speed: float) -> None:
+    model = CostModel({0: CURVE})
+    for _ in range(300):
+        model.observe(1, 0, CURVE[1] * speed)
+    assert model.seconds(1) == pytest.approx(CURVE[1] * speed, rel=0.01)
+    for rows in (2, 4, 8):
+        assert ratio(model, rows) == pytest.approx(CURVE[rows] / CURVE[1], rel=0.06)
 
 
 def test_nonsense_observations_are_ignored() -> None:

@@ -12,8 +12,10 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-_SCALE_RATE = 0.05  # share of a surprise that moves the common scale
-_SHAPE_RATE = 0.02  # share that moves the factor of one row count
+# The scale must move much faster than the shape: most batches have few rows, and when the whole machine
+# changes its speed, what the scale has not caught up with would pass for a property of those row counts.
+_SCALE_RATE = 0.2  # share of a surprise that moves the common scale
+_SHAPE_RATE = 0.005  # share that moves the factor of one row count
 _SURPRISE = 0.4  # most that one observation counts for, in log seconds: a stall is no news
 _SHAPE_LIMIT = math.log(1.6)
 
