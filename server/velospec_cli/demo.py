@@ -81,14 +81,19 @@ def _model(name: str | None, console: Console) -> InstalledModel:
 
 @contextmanager
 def _progress() -> Iterator[Report]:
-    """A line on stderr that tells what takes time, gone when it is over; silent where stderr is no screen."""
+    """A line on stderr that tells what takes time, gone when it is over; one line each without a screen."""
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     screen = Console(stderr=True)
     quiet = not screen.is_terminal or screen.is_dumb_terminal
     with Progress(*columns, console=screen, transient=True, disable=quiet) as bar:
         task = bar.add_task("", total=None)
 
+        told: set[str] = set()
+
         def report(label: str, fraction: float | None) -> None:
+            if quiet and label not in told:
+                told.add(label)
+                screen.print(f"{label} ...", highlight=False)
             bar.update(
                 task, description=label, total=None if fraction is None else 1.0, completed=fraction or 0
             )

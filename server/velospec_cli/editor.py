@@ -120,7 +120,9 @@ def _link(target: Path, place: Path) -> None:
         place.symlink_to(target, target_is_directory=True)
     except OSError as error:
         raise VeloSpecError(f"The link cannot be made: {error}", "See the rights of that folder.") from error
-    typer.echo(f"{place} -> {target}\nAdd to init.lua: require('velospec').setup()")
+    server = _server()
+    options = "" if server == "velospec-lsp" else f"{{ cmd = {{ '{server}', '--stdio' }} }}"
+    typer.echo(f"{place} -> {target}\nAdd to init.lua: require('velospec').setup({options})")
 
 
 def _unlink(place: Path) -> None:

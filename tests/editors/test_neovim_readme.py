@@ -135,7 +135,7 @@ def test_leaves_no_process(editor: Neovim, tmp_path: Path) -> None:
     open_stock(editor, tmp_path)
     pid = editor.wait_for_server()
     assert "velospec-lsp" in " ".join(psutil.Process(pid).cmdline())
-    driver.leave(editor)
+    editor.leave()
     assert driver.ended(pid)
 
 

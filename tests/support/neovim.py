@@ -72,6 +72,7 @@ class Neovim:
 
     def __init__(self, nvim: Nvim) -> None:
         self.nvim = nvim
+        self._left = False
 
     def lua(self, code: str, *arguments: Any) -> Any:
         return self.nvim.exec_lua(code, *arguments)
@@ -118,6 +119,18 @@ class Neovim:
         rows = "\n".join(self.screen())
         raise TimeoutError(f"{what} did not come.\nscreen:\n{rows}\nmessages:\n{self.messages()}")
 
+    def leave(self) -> None:
+        """Quits as a user does, without saving; harmless when it has quit already."""
+        if self._left:
+            return
+        self._left = True
+        try:
+            self.nvim.command("qall!")
+        except (OSError, EOFError):
+            pass  # the answer does not come: it has quit
+        finally:
+            self.nvim.close()
+
     def wait_for_server(self, name: str = "velospec") -> int:
         """The process id of the language server, once it is ready for this buffer."""
         ready = (
@@ -155,17 +168,7 @@ def running(executable: Path, home: Path, environment: dict[str, str] | None = N
         nvim.vars["loaded_python3_provider"] = 0
         yield editor
     finally:
-        leave(editor)
-
-
-def leave(editor: Neovim) -> None:
-    """Quits as a user does; harmless when it has quit already."""
-    try:
-        editor.nvim.command("qall!")
-    except (OSError, EOFError):
-        pass
-    finally:
-        editor.nvim.close()
+        editor.leave()
 
 
 def alive(pid: int) -> bool:
