@@ -33,6 +33,10 @@ def readme_block() -> str:
     return str(blocks[0])
 
 
+def test_the_editors_page_has_the_same_block() -> None:
+    assert f"```lua\n{readme_block()}```" in (ROOT / "docs" / "editors.md").read_text("utf-8")
+
+
 def as_keys(text: str) -> str:
     """`text` as a user types it into a buffer without automatic indentation."""
     return text.replace("<", "<lt>").replace("\n", "<CR>")
