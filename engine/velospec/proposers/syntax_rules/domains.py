@@ -125,7 +125,7 @@ _MARKS: dict[str, tuple[tuple[float, str], ...]] = {
             2.5,
             (
                 r"^(?:static |extern |inline |const |unsigned )*"
-                r"(?:int|void|char|double|size_t|float|long|bool|struct \w+) \*{0,2}\w+\([^;{]*\)?\s*[{;,]?\s*$"
+                r"(?:int|void|char|double|size_t|float|long|struct \w+) \*{0,2}\w+\([^;{]*\)?\s*[{;,]?\s*$"
             ),
         ),
         (2.5, r"\b(?:printf|malloc|free|sizeof|strlen|memcpy|fprintf|calloc|strcmp)\s?\("),
@@ -150,7 +150,7 @@ _MARKS: dict[str, tuple[tuple[float, str], ...]] = {
     "sql": (
         (
             4,
-            r"(?i)^\s*(?:select\b.*|insert into\b|delete from\b|create (?:or replace )?(?:table|index|view)\b)",
+            r"(?i)^\s*(?:select|insert into|delete from|create (?:or replace )?(?:table|index|view))\b",
         ),
         (3, r"(?i)^\s*(?:update \w+(?: \w+)? set\b|update \w+$|alter table\b|drop table\b|with \w+ as \()"),
         (1.5, r"^\s*(?:FROM|WHERE|JOIN|LEFT JOIN|INNER JOIN|HAVING|VALUES|SET)\b [\w(]"),

@@ -59,7 +59,7 @@ class Lexer:
         for start in range(max(0, len(seen) - self._longest), len(seen)):
             opened = self._openers.get(seen[start:])
             if opened is not None:
-                return opened, len(seen) - start == 1 and not opened.comment
+                return opened, not opened.comment and not _triple(seen[start:])
         return Mode(partial=self._beginning(seen)), True
 
     def _inside(self, mode: Mode, byte: int) -> tuple[Mode, bool]:
@@ -83,6 +83,11 @@ class Lexer:
         """The longest end of `seen` that an opener begins with."""
         ends = (seen[start:] for start in range(len(seen)))
         return next((end for end in ends if end in self._beginnings), b"")
+
+
+def _triple(opener: bytes) -> bool:
+    """Whether `opener` is a quote written three times; two of them were seen as an empty string."""
+    return len(opener) == 3 and len(set(opener)) == 1
 
 
 def _after_one_letter(mode: Mode) -> bool:

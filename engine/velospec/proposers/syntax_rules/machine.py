@@ -145,10 +145,10 @@ def render(text: str, written: int, indentation: bytes, unit: bytes, present: by
     rest = text[written:]
     if present is not None:
         indentation = _shift(text[:written], indentation, unit)
-        if not rest.startswith("\n"):
-            if not indentation.startswith(present):
-                return None
-            out += indentation[len(present) :]
+        due = b"" if rest.startswith("\n") else indentation  # a blank line holds no whitespace
+        if not due.startswith(present):
+            return None
+        out += due[len(present) :]
     first, *lines = rest.split("\n")
     out += first.encode()
     for number, line in enumerate(lines, start=1):

@@ -252,7 +252,7 @@ class _Parser:
 
     def _take(self, sign: str) -> bool:
         found = self._text.startswith(sign, self._at)
-        self._at += found
+        self._at += len(sign) if found else 0
         return found
 
     def _error(self, what: str) -> PatternError:
