@@ -34,6 +34,7 @@ class Task:
     heal: bytes = b""  # the first new bytes must be these; they are not part of the text
     cursor_line: str = ""  # the text from the start of the cursor's line to the cursor
     speculate: bool = True
+    language: str = ""  # of the text before the cursor; empty where it is not known
 
 
 class Decoder:
@@ -89,6 +90,7 @@ class Decoder:
             deadline=_deadline(task.limits),
             tally=Tally(len(task.ids), len(slot.ids)),
             speculate=task.speculate and self._rollback,
+            language=task.language,
         )
         finish = self._loop.run(job)
         text, kept = output.close()

@@ -20,7 +20,7 @@ from velospec.core.request import FinishReason
 from velospec.decode.output import Output
 from velospec.decode.slots import Slot
 from velospec.decode.tally import Tally
-from velospec.proposers.base import Proposer
+from velospec.proposers.base import LanguageAware, Proposer
 from velospec.verify.greedy import GreedyVerifier
 
 
@@ -36,6 +36,7 @@ class Job:
     deadline: float | None  # on the clock of time.monotonic, beside the token's own
     tally: Tally
     speculate: bool
+    language: str = ""  # for proposers that are LanguageAware
 
 
 class Loop:
@@ -70,6 +71,8 @@ class Loop:
             return FinishReason.DEADLINE
         if job.speculate:
             for proposer in self._proposers.values():
+                if isinstance(proposer, LanguageAware):
+                    proposer.use_language(job.language)
                 proposer.begin(job.prompt)
         pending = job.prompt[-1]
         while True:

@@ -7,7 +7,7 @@ incremental state; it never sees logits, text, the KV cache or another proposer.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from velospec.core.draft import Draft, Verdict
 
@@ -31,4 +31,16 @@ class Proposer(Protocol):
 
     def observe(self, verdict: Verdict) -> None:
         """Take note of what became of a draft of this proposer."""
+        ...
+
+
+@runtime_checkable
+class LanguageAware(Protocol):
+    """What a proposer that drafts differently by language has besides."""
+
+    def use_language(self, name: str) -> None:
+        """The language of the next request, one of `syntax_rules.LANGUAGES`, empty where it has no rules.
+
+        Told before each `begin`.
+        """
         ...
