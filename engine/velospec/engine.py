@@ -25,7 +25,10 @@ from velospec.decode.output import OnText
 from velospec.models.infill import InfillFormat
 from velospec.models.store import InstalledModel
 from velospec.profile import Conditions, Profile, load_profile
+from velospec.proposers.base import Proposer
 from velospec.proposers.suffix import SuffixProposer
+from velospec.proposers.syntax_fsm import SyntaxFsm
+from velospec.proposers.syntax_rules.domains import detect
 from velospec.verify.exact import Numerics, probe
 
 Fraction = Callable[[float], None]
@@ -148,6 +151,7 @@ class Engine:
             heal=prompt.heal,
             cursor_line=request.prefix[request.prefix.rfind("\n") + 1 :],
             speculate=request.speculate,
+            language=detect(request.path, request.prefix + request.suffix),
         )
         return self._complete(task, cancel, on_text)
 
@@ -166,7 +170,14 @@ class Engine:
         if vocabulary.bos_id is not None and ids[:1] != [vocabulary.bos_id]:
             ids.insert(0, vocabulary.bos_id)
         line = request.prompt[request.prompt.rfind("\n") + 1 :]
-        task = Task(request.document, ids, request.limits, cursor_line=line, speculate=request.speculate)
+        task = Task(
+            request.document,
+            ids,
+            request.limits,
+            cursor_line=line,
+            speculate=request.speculate,
+            language=detect("", request.prompt),
+        )
         return self._complete(task, cancel, on_text)
 
     def measure(self, progress: Fraction | None = None, cancel: CancelToken | None = None) -> dict[str, Any]:
@@ -214,7 +225,8 @@ class Engine:
 
     def _compose(self) -> Decoder:
         selector = Selector(Acceptance(), self._cost, min_rows=self._backend.min_rows)
-        return Decoder(self._backend, [SuffixProposer()], selector, rollback=self._backend.can_rollback)
+        proposers: list[Proposer] = [SuffixProposer(), SyntaxFsm(self._backend.vocabulary)]
+        return Decoder(self._backend, proposers, selector, rollback=self._backend.can_rollback)
 
     def _configure(self, numerics: Numerics) -> None:
         """Reopen the slots, empty, under `numerics`."""
