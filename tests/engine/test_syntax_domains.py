@@ -1,3 +1,5 @@
+"""The language of a text, by its file's name or by what it contains."""
+
 from __future__ import annotations
 
 from pathlib import Path

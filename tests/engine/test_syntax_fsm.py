@@ -1,3 +1,5 @@
+"""The proposer of syntax: indentation, merging tokenizers, rules that rest, infill prompts, exactness."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,3 +1,5 @@
+"""What the syntax rules see of strings and comments."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""The pattern automaton against Python's own regular expressions."""
+
 from __future__ import annotations
 
 import re
