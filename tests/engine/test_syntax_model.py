@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.support.prompts import PROMPTS
@@ -22,11 +24,12 @@ LANGUAGES = {"python": "python", "typescript": "typescript", "go": "go", "sql": 
 
 
 @pytest.fixture(scope="module")
-def engine(default_model: InstalledModel) -> Engine:
+def engine(default_model: InstalledModel) -> Iterator[Engine]:
     engine = Engine.open(default_model, slots=1, context=1024)
     if engine.profile is None:
         engine.measure()
-    return engine
+    yield engine
+    engine.close()
 
 
 @pytest.mark.parametrize("name", CHOSEN)
@@ -67,8 +70,7 @@ def test_the_engine_tells_the_language_of_a_file(default_model: InstalledModel) 
     proposers = engine._decoder._loop._proposers
     fsm = proposers["syntax_fsm"]
     assert isinstance(fsm, SyntaxFsm)
-    tell = fsm.use_language
-    fsm.use_language = lambda name: (told.append(name), tell(name))[1]  # type: ignore[method-assign]  # listens in
+    fsm.use_language = told.append  # type: ignore[method-assign]  # listens in
     for path in ("a.go", "a.rs", ""):
         engine.infill(
             InfillRequest("d", "SELECT * FROM people", ";\n", path, Limits(max_tokens=2)), CancelToken()
