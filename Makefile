@@ -38,7 +38,7 @@ check:
 	"$(BIN)/ruff" check $(SOURCES)
 	"$(BIN)/ruff" format --check $(SOURCES)
 	"$(BIN)/mypy"
-	cd scripts && "../$(BIN)/mypy" --strict setup.py lock.py
+	cd scripts && "../$(BIN)/mypy" --cache-dir ../.mypy_cache --strict setup.py lock.py
 	"$(BIN)/lint-imports"
 
 setup-base setup-dev:
