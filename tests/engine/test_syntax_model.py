@@ -70,7 +70,11 @@ def test_the_engine_tells_the_language_of_a_file(default_model: InstalledModel) 
     proposers = engine._decoder._loop._proposers
     fsm = proposers["syntax_fsm"]
     assert isinstance(fsm, SyntaxFsm)
-    fsm.use_language = told.append  # type: ignore[method-assign]  # listens in
+
+    def listen(name: str) -> None:
+        told.append(name)
+
+    fsm.use_language = listen  # type: ignore[method-assign]  # listens in
     for path in ("a.go", "a.rs", ""):
         engine.infill(
             InfillRequest("d", "SELECT * FROM people", ";\n", path, Limits(max_tokens=2)), CancelToken()

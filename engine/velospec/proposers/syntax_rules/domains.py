@@ -29,7 +29,7 @@ _EXTENSIONS = {
 }
 _BY_EXTENSION = {"." + ending: name for name, endings in _EXTENSIONS.items() for ending in endings.split()}
 _INTERPRETERS = (("python", "python"), ("node", "javascript"), ("deno", "typescript"), ("bun", "typescript"))
-_LOOKED_AT = 4000  # characters at the start, and as many at the end
+_LOOKED_AT = 2000  # characters at the start, and as many at the end
 _LEAST = 2.0
 _MOST_PER_MARK = 3  # occurrences that count
 _LINES, _STEP, _STEPS = 10, 0.4, 10  # a longer text has to show more: a step more every so many lines

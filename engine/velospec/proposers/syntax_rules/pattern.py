@@ -24,7 +24,7 @@ _CLASSES = {
     "b": _ALL - _WORD,
 }
 _NEWLINE = 10
-_MOST_STATES = 20_000
+_MOST_STATES = 8_000
 
 
 class Match(NamedTuple):
