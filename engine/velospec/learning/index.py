@@ -1,0 +1,126 @@
+"""The index of a corpus: where the latest ids stand in other texts, how often, and what follows there.
+
+All places of the corpus are sorted by the ids before them, read backwards, so that the places that have a
+context in common lie side by side, and each id more of the context narrows them by bisection: O(log n) for an
+id, a few for a query. An index is made once and never changes; several engines may share one, and a newer one
+takes its place between two requests. Keeps ids only: no names, no texts.
+
+Memory: 8 bytes per id, at most `MAX_IDS` of them; about 100 bytes per id while it is made.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from velospec.learning.automaton import Match
+
+MAX_IDS = 1_000_000
+DEPTH = 32
+"""Ids of the longest context that is told from longer ones."""
+
+_BORDER = -1  # stands before and behind each text
+_VOTES = 64  # of the places found, so many say what follows
+
+
+class CorpusIndex:
+    """Made of texts in ids; what is beyond `limit` ids is left out."""
+
+    def __init__(self, texts: Iterable[Sequence[int]], *, limit: int = MAX_IDS) -> None:
+        ids = array("i", [_BORDER])
+        for text in texts:
+            ids.extend(text[: max(0, limit - len(ids))])
+            ids.append(_BORDER)
+            if len(ids) >= limit:
+                break
+        self._ids = ids
+        self._places = array("i", _sorted_places(np.array(ids, np.int64)).astype(np.intc).tobytes())
+
+    def __len__(self) -> int:
+        """The number of ids, borders of texts not counted."""
+        return len(self._places)
+
+    def match(self, tail: Sequence[int], limit: int) -> tuple[Match, tuple[int, ...]] | None:
+        """The longest end of `tail` that stands in the corpus, at most DEPTH ids, and what follows it there.
+
+        Where several ids follow it, the one that does so most often; of equals, the one last in the corpus.
+        What follows has at most `limit` ids, and ends where its text does or, if the match stands in several
+        places, where they go different ways. None if no id of `tail` stands in the corpus with an id behind.
+        """
+        low, high, length = self._narrow(tail)
+        places = list(self._places[low : min(high, low + _VOTES)]) if length else []
+        if not places:
+            return None
+        ids, asked = self._ids, len(places)
+        latest = ids[max(places)]
+        following: list[int] = []
+        position = agreed = 0
+        while len(following) < limit:
+            places, votes = self._vote(places, len(following)), len(places)
+            if not following:
+                position = max(places)
+                # What the places not asked say is taken to be alike.
+                agreed = (high - low) * len(places) // asked
+            elif ids[places[0] + len(following)] == _BORDER or (
+                votes > 1 and not _decides(len(places), votes)
+            ):
+                break
+            following.append(ids[places[0] + len(following)])
+        return Match(length, position, high - low, agreed, latest == following[0]), tuple(following)
+
+    def _vote(self, places: Sequence[int], ahead: int) -> list[int]:
+        """Those of `places` with the most frequent id `ahead` of them; of equals, that of the last place."""
+        ids = self._ids
+        followers = [ids[place + ahead] for place in places]
+        counts = Counter(followers)
+        _, _, winner = max((counts[f], place, f) for f, place in zip(followers, places, strict=True))
+        return [place for place, f in zip(places, followers, strict=True) if f == winner]
+
+    def _narrow(self, tail: Sequence[int]) -> tuple[int, int, int]:
+        """The range of places whose context is the longest end of `tail` that there is, and its length."""
+        ids, places = self._ids, self._places
+        low, high, length = 0, len(places), 0
+        for token in tail[: -DEPTH - 1 : -1]:
+            back = length + 1
+            if high - low == 1:  # one text left: compare it, which needs no search
+                if ids[places[low] - back] != token:
+                    break
+            else:
+
+                def before(place: int, back: int = back) -> int:
+                    return ids[place - back]
+
+                left = bisect_left(places, token, low, high, key=before)
+                right = bisect_right(places, token, left, high, key=before)
+                if left == right:
+                    break
+                low, high = left, right
+            length += 1
+        return low, high, length
+
+
+def _decides(agreed: int, votes: int) -> bool:
+    """Whether so many of the votes say enough of what follows."""
+    return agreed > 1 and 3 * agreed >= 2 * votes
+
+
+def _sorted_places(ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The places of all ids that are no border, sorted by up to DEPTH ids before them, nearest first.
+
+    Ranks by 1, 2, 4 ... ids are made of those by half as many.
+    """
+    if len(ids) < 2:
+        return np.zeros(0, np.int64)
+    ranks = np.unique(np.concatenate(([_BORDER], ids[:-1])), return_inverse=True)[1]
+    reach = 1
+    while reach < DEPTH:
+        earlier = np.concatenate((np.zeros(min(reach, len(ids)), np.int64), ranks))[: len(ids)]
+        ranks = np.unique(ranks * len(ids) + earlier, return_inverse=True)[1]
+        reach *= 2
+    places = np.flatnonzero(ids != _BORDER)
+    return places[np.argsort(ranks[places], kind="stable")]
