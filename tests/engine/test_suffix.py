@@ -1,73 +1,42 @@
-"""Suffix matching against a plain search, its evidence, and what a request leaves behind: nothing."""
+"""Suffix matching: its drafts and evidence for the request's own text and for a corpus, kept apart."""
 
 from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from velospec.control.acceptance import Acceptance
 from velospec.core.draft import EMPTY
-from velospec.proposers.suffix import DEPTH, SuffixProposer
-
-
-def brute_force(ids: list[int]) -> int | None:
-    """The position behind the last earlier occurrence of the longest suffix of at most DEPTH ids."""
-    for length in range(min(DEPTH, len(ids) - 1), 0, -1):
-        suffix = ids[-length:]
-        for end in range(len(ids) - 1, length - 1, -1):
-            if ids[end - length : end] == suffix:
-                return end
-    return None
-
-
-@settings(max_examples=300, deadline=None)
-@given(prompt=st.lists(st.integers(0, 3), max_size=40), output=st.lists(st.integers(0, 3), max_size=40))
-def test_finds_the_last_occurrence_of_the_longest_match(prompt: list[int], output: list[int]) -> None:
-    proposer = SuffixProposer()
-    proposer.begin(prompt)
-    for token in output:
-        proposer.extend([token])
-    ids = prompt + output
-    position = brute_force(ids)
-    draft = proposer.propose(5)
-    if position is None:
-        assert draft is EMPTY
-        return
-    endless = list(ids)
-    while len(endless) < position + 5:
-        endless.append(endless[len(endless) - (len(ids) - position)])
-    assert list(draft.ids) == endless[position : position + 5]
-
-
-@settings(max_examples=300, deadline=None)
-@given(requests=st.lists(st.lists(st.integers(0, 2), max_size=30), min_size=2, max_size=4), data=st.data())
-def test_a_request_leaves_no_trace_in_the_next(requests: list[list[int]], data: st.DataObject) -> None:
-    used = SuffixProposer()
-    for ids in requests:
-        keep = data.draw(st.integers(0, len(used._ids)))
-        prompt = used._ids[:keep] + ids
-        used.begin(prompt)
-        fresh = SuffixProposer()
-        fresh.begin(prompt)
-        assert vars(used) == vars(fresh)
-        used.extend(ids)
+from velospec.learning.index import CorpusIndex
+from velospec.proposers.suffix import AGREEMENTS, CorpusProposer, SuffixProposer
 
 
 def evidence(ids: list[int]) -> tuple[int, int]:
     """Bucket of the match length and agreement."""
     proposer = SuffixProposer()
     proposer.begin(ids)
-    return divmod(proposer.propose(1).evidence, 3)
+    return divmod(proposer.propose(1).evidence, AGREEMENTS)
 
 
-def test_evidence_grows_with_the_match_beyond_the_index() -> None:
-    once = [[*range(100, 100 + length), 1, *range(100, 100 + length)] for length in (1, 2, 4, 8, 12, 20, 40)]
-    assert [evidence(ids) for ids in once] == [(0, 0), (1, 0), (3, 0), (5, 0), (6, 0), (7, 0), (8, 0)]
+def test_evidence_grows_with_the_match() -> None:
+    lengths = (1, 2, 3, 4, 6, 9, 14, 24, 48, 300)
+    once = [[*range(100, 100 + length), 1, *range(100, 100 + length)] for length in lengths]
+    assert [evidence(ids) for ids in once] == [(bucket, 0) for bucket in (0, 1, 2, 3, 4, 5, 6, 7, 8, 8)]
 
 
 def test_evidence_tells_whether_earlier_matches_agree() -> None:
     assert evidence([7, 1, 7]) == (0, 0)
     assert evidence([7, 1, 8, 7, 1, 9, 7]) == (0, 1)
-    assert evidence([7, 1, 8, 7, 2, 9, 7]) == (0, 2)
+    assert evidence([7, 1, 8, 7, 1, 9, 7, 2, 7]) == (0, 2)
+    assert evidence([7, 1, 8, 7, 2, 9, 7]) == (0, 3)
+
+
+def test_the_most_frequent_continuation_counts_and_of_equals_the_latest() -> None:
+    proposer = SuffixProposer()
+    proposer.begin([7, 1, 5, 7, 1, 6, 7, 2, 7])
+    assert proposer.propose(2).ids == (1, 6)
+    proposer.begin([7, 1, 5, 7, 2, 6, 7])
+    assert proposer.propose(2).ids == (2, 6)
 
 
 def test_the_prior_follows_the_evidence() -> None:
@@ -77,6 +46,21 @@ def test_the_prior_follows_the_evidence() -> None:
     proposer.begin([7, 1, 8, 7, 1, 9, 7])
     alike = proposer.propose(1).prior
     assert unlike < alike < 1
+
+
+@settings(max_examples=200, deadline=None)
+@given(requests=st.lists(st.lists(st.integers(0, 2), max_size=30), min_size=2, max_size=4), data=st.data())
+def test_a_request_leaves_no_trace_in_the_next(requests: list[list[int]], data: st.DataObject) -> None:
+    used = SuffixProposer()
+    prompt: list[int] = []
+    for ids in requests:
+        prompt = prompt[: data.draw(st.integers(0, len(prompt)))] + ids
+        used.begin(prompt)
+        fresh = SuffixProposer()
+        fresh.begin(prompt)
+        assert used.propose(8) == fresh.propose(8)
+        used.extend(ids)
+        prompt = prompt + ids
 
 
 def test_goes_round_where_the_text_is_periodic() -> None:
@@ -100,3 +84,39 @@ def test_nothing_to_go_by() -> None:
     assert proposer.propose(4) is EMPTY
     proposer.extend([1])
     assert proposer.propose(4) is EMPTY
+
+
+def test_the_corpus_drafts_what_the_request_never_saw() -> None:
+    proposer = CorpusProposer(CorpusIndex([[1, 2, 3, 4, 5, 6]]))
+    proposer.begin([9, 9, 2])
+    assert proposer.propose(8).ids == (3, 4, 5, 6)
+    proposer.extend([3])
+    assert proposer.propose(2).ids == (4, 5)
+    proposer.extend([9])
+    assert proposer.propose(2) is EMPTY
+
+
+def test_a_corpus_can_be_exchanged_and_taken_away() -> None:
+    proposer = CorpusProposer()
+    proposer.begin([1])
+    assert proposer.propose(4) is EMPTY
+    proposer.use(CorpusIndex([[1, 2]]))
+    assert proposer.propose(4).ids == (2,)
+    proposer.use(CorpusIndex([[1, 3]]))
+    assert proposer.propose(4).ids == (3,)
+    proposer.use(None)
+    assert proposer.propose(4) is EMPTY
+
+
+def test_acceptance_of_the_two_sources_is_counted_apart() -> None:
+    own, corpus = SuffixProposer(), CorpusProposer(CorpusIndex([[1, 2, 3]]))
+    own.begin([1, 2, 3, 1])
+    corpus.begin([8, 1])
+    acceptance = Acceptance()
+    mine, others = own.propose(1), corpus.propose(1)
+    assert mine.ids == others.ids == (2,)
+    before = acceptance.probability(mine, 0)
+    for _ in range(20):
+        acceptance.observe(others, (7,))
+    assert acceptance.probability(mine, 0) == before
+    assert acceptance.probability(others, 0) < 0.1

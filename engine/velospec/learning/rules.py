@@ -116,10 +116,9 @@ class RulePack:
             raise ValueError("a damaged pack of rules") from error
 
 
-def shipped_pack(language: str) -> bytes | None:
-    """The file of the pack that comes with VeloSpec for `language`; None where there is none."""
-    file = resources.files(__package__) / "packs" / f"{language}.rules"
-    return file.read_bytes() if language and file.is_file() else None
+def shipped_pack(language: str) -> bytes:
+    """The file of the pack that comes with VeloSpec for `language`."""
+    return (resources.files(__package__) / "packs" / f"{language}.rules").read_bytes()
 
 
 def digest(pack: bytes) -> str:

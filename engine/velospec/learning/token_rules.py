@@ -16,6 +16,9 @@ from typing import Any, NamedTuple
 from velospec.backends.base import Vocabulary
 from velospec.learning.rules import Rule, RulePack, Tier
 
+VERSION = 1
+"""Of what `compile_rules` makes; another one makes kept rules invalid."""
+
 MAX_IDS = 10
 """Ids of the longest context."""
 
