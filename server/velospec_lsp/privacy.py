@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from urllib.parse import unquote
 
-from pathspec import GitIgnoreSpec
-
-from velospec_lsp.gitignore import IgnoreFiles
+from velospec_lsp.gitignore import IgnoreFiles, compile_patterns
 
 _DATA_KINDS = ("json", "yaml", "yml", "toml", "ini", "cfg", "conf", "txt", "xml", "properties", "csv", "db")
 
@@ -43,7 +41,7 @@ SECRET_PATTERNS: tuple[str, ...] = (
 TEMPLATES: tuple[str, ...] = (".env.example", ".env.sample", ".env.template", ".env.dist")
 """Files that match a secret pattern but exist to be published."""
 
-_SECRET = GitIgnoreSpec.from_lines([*SECRET_PATTERNS, *(f"!{name}" for name in TEMPLATES)])
+_SECRET = compile_patterns([*SECRET_PATTERNS, *(f"!{name}" for name in TEMPLATES)])
 _DRIVE = re.compile(r"/[A-Za-z]:(?:/|$)")
 
 
@@ -87,7 +85,7 @@ class PrivacyGate:
         self._max_chars = max_file_kb * 1024
         self._max_file_kb = max_file_kb
         # A "!" pattern could only take an exclusion of the same list back; it never reaches the others.
-        self._user = GitIgnoreSpec.from_lines(exclude)
+        self._user = compile_patterns(exclude)
         self._folders = tuple(folder.rstrip("/") + "/" for folder in folders)
         self._ignore_files = IgnoreFiles()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from velospec_lsp.gitignore import compile_patterns
 from velospec_lsp.privacy import PrivacyGate, uri_path
 
 GATE = PrivacyGate()
@@ -159,6 +160,44 @@ def test_gitignore_is_read_again_when_it_changes(repository: Path) -> None:
     assert reason(gate, repository / "late.py") != ""
     (repository / ".gitignore").unlink()
     assert reason(gate, repository / "late.py") == ""
+
+
+@pytest.mark.parametrize(
+    ("pattern", "excluded", "kept"),
+    [
+        ("**" * 50 + "b", "a" * 200 + "b", "a" * 200 + "c"),
+        ("*a" * 40 + "*b", "a" * 200 + "b", "a" * 200 + "c"),
+        ("*[ab]?" * 20 + "*b", "a" * 200 + "b", "a" * 200 + "c"),
+        ("a/**/" * 20 + "b", "a/" * 400 + "b", "a/" * 400 + "c"),
+        ("**/a/" * 20 + "b", "a/" * 400 + "b", "a/" * 400 + "c"),
+    ],
+)
+@pytest.mark.timeout(30)
+def test_no_pattern_holds_the_server_up(tmp_path: Path, pattern: str, excluded: str, kept: str) -> None:
+    by_setting = PrivacyGate((pattern,), folders=(str(tmp_path),))
+    assert (
+        by_setting.rule(f"file://{tmp_path}/{excluded}", 10).reason
+        == "the setting velospec.exclude covers it"
+    )
+    assert by_setting.rule(f"file://{tmp_path}/{kept}", 10).allowed
+    found = compile_patterns([pattern])
+    assert (found.match_file(excluded), found.match_file(kept)) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "excluded", "kept"),
+    [
+        ("a**b", "axxb", "a/b"),
+        ("*.py[co]*", "x.pyc.py", "x.py"),
+        (r"\**b*", "*ab", "ab"),
+        ("x*[*]y*z", "x1*y2z", "x1y2z"),
+        ("a/**/b/**/c", "a/c/b/b/x/c", "a/c/c"),
+        ("/**/a*b*c", "q/r/axbbyc", "q/r/axc"),
+    ],
+)
+def test_several_wildcards_mean_what_git_has_them_mean(pattern: str, excluded: str, kept: str) -> None:
+    found = compile_patterns([pattern])
+    assert (found.match_file(excluded), found.match_file(kept)) == (True, False)
 
 
 def test_outside_of_a_repository_gitignore_means_nothing(tmp_path: Path) -> None:
