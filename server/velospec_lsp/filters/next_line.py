@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from velospec_lsp.completion.site import Site
 
 
 def drop_next_lines(text: str, site: Site) -> str:
-    """`text` without its last lines where they are the next lines of the document; nothing if all are.
+    """`text` up to where it goes on with the next lines of the document; nothing if it begins with them.
 
-    Lines are compared with their indentation, so a closing brace of an inner block stays.
+    Its last lines count, and two lines anywhere: what the model makes of the document behind them is a second
+    copy. Lines are compared with their indentation, so a closing brace of an inner block stays.
     """
     below = [line.rstrip() for line in site.below if line.strip()]
     lines = text.rstrip().split("\n")
@@ -23,7 +26,21 @@ def drop_next_lines(text: str, site: Site) -> str:
         next_line = below[len(written) - 1] if len(below) >= len(written) else ""
         if next_line.startswith(written[-1]):
             return ""
+    rejoined = _rejoins(whole, below)
+    if rejoined is not None:
+        return "\n".join(lines[:rejoined])
     for count in range(min(len(lines) - 1, len(below)), 0, -1):
         if [line.rstrip() for line in lines[-count:]] == below[:count]:
             return "\n".join(lines[:-count])
     return text
+
+
+def _rejoins(written: list[str], below: list[str]) -> int | None:
+    """Where two lines of `written` that are not blank are the first two of `below`; None if nowhere."""
+    if len(below) < 2:
+        return None
+    filled = [(place, line.rstrip()) for place, line in enumerate(written) if line.strip()]
+    for (place, line), (_, following) in pairwise(filled):
+        if [line, following] == below[:2]:
+            return place
+    return None
