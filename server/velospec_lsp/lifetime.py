@@ -20,7 +20,7 @@ async def watch_parent(process_id: int, on_death: Callable[[], None], period: fl
     """
     try:
         parent = psutil.Process(process_id)
-    except psutil.Error:
+    except (psutil.Error, ValueError):  # a number that is no process anywhere, such as a negative one
         logger.info("the editor's process is not visible from here, so it is not watched")
         return
     while parent.is_running() and _alive(parent):  # noqa: ASYNC110  # no event tells it on every platform
