@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 from tests.server.conftest import Answers
 from tests.support.wire import Wire, at, installed_command
 from velospec import __version__
+from velospec_lsp.lifetime import watch_parent
 
 URI = "file:///project/example.py"
 INLINE = "textDocument/inlineCompletion"
@@ -73,6 +75,13 @@ def test_the_parents_death_ends_the_server(start: Callable[..., Wire]) -> None:
         assert serves(wire)
         os.kill(parent.pid, signal.SIGKILL)
         assert wire.process.wait(30) == 1
+
+
+def test_a_number_that_is_no_process_is_not_watched() -> None:
+    died: list[bool] = []
+    for number in (-5, 2**31 - 1):
+        asyncio.run(watch_parent(number, lambda: died.append(True)))
+    assert died == []
 
 
 def test_typed_in_a_terminal_it_says_what_it_is() -> None:
