@@ -22,8 +22,8 @@ VERSION = 1
 MAX_IDS = 10
 """Ids of the longest context."""
 
-_LEAST_CHANCE = 0.35  # of the last lexeme that a rule writes
-_LEXEMES = 16  # the most that a rule writes
+LEAST_CHANCE = 0.35  # of the last lexeme that a rule writes
+MOST_LEXEMES = 16  # the most that a rule writes
 
 
 class TokenRule(NamedTuple):
@@ -86,7 +86,7 @@ def compile_rules(pack: RulePack, vocabulary: Vocabulary) -> TokenRules:
 def _entry(
     pack: RulePack, vocabulary: Vocabulary, context: tuple[str, ...], rule: Rule
 ) -> tuple[Context, TokenRule] | None:
-    written = list(pack.follow(context, least=_LEAST_CHANCE, limit=_LEXEMES))
+    written = list(pack.follow(context, least=LEAST_CHANCE, limit=MOST_LEXEMES))
     before, after = "".join(context), "".join(lexeme for lexeme, _ in written)
     ids = vocabulary.encode(before + after)
     ends = list(accumulate(len(vocabulary.piece(token)) for token in ids))
