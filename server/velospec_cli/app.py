@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
@@ -104,8 +105,17 @@ def _velospec(
 
 def main() -> None:
     """Run `velospec`. Exits with 0, 1 (an error with a remedy), 2 (wrong usage) or 130 (interrupted)."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # not where a test or a caller has put something else
+            stream.reconfigure(errors="replace")  # a terminal without bullets and dashes gets question marks
     try:
         app(prog_name="velospec")
+    except OSError as error:
+        if error.strerror is None:
+            raise
+        place = error.filename if error.filename is not None else "the output"
+        typer.secho(f"velospec: {place} cannot be used ({error.strerror}).", err=True, fg="red")
+        sys.exit(1)
     except VeloSpecError as error:
         typer.secho(f"velospec: {error.cause}", err=True, fg="red")
         if error.remedy:

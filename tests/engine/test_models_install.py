@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -298,6 +299,8 @@ def test_errors_of_the_disk_are_told_with_a_remedy(tmp_path: Path) -> None:
     for number, words in ((28, "filled up"), (13, "cannot be written"), (30, "cannot be written")):
         with pytest.raises(InstallError, match=words), disk_errors(tmp_path):
             raise OSError(number, os.strerror(number))
+    with pytest.raises(InstallError, match="/x cannot be used"), disk_errors(tmp_path):
+        raise OSError(20, os.strerror(20), "/x")
     with pytest.raises(OSError, match="Interrupted"), disk_errors(tmp_path):
         raise OSError(4, "Interrupted")
 
@@ -312,3 +315,51 @@ def test_the_catalogue_says_only_what_was_seen() -> None:
         assert model.memory_mb * 1_000_000 > model.parameters / 2
         assert model.description.endswith(".")
         assert isinstance(model.source, WheelSource) or model.source.file is None
+
+
+def test_choosing_and_removing_tell_what_the_disk_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = ModelStore(tmp_path / "models")
+    install(str(write_gguf(tmp_path / "mine.gguf")), store=store)
+
+    def refuse(self: Path, *_: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(self))
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(InstallError, match="cannot be written"):
+        store.use("mine", "completion")
+    with pytest.raises(InstallError, match="cannot be written"):
+        store.remove("mine")
+
+
+def test_a_wrong_name_is_answered_with_what_helps(tmp_path: Path) -> None:
+    store = ModelStore(tmp_path / "models")
+    for name, remedy in (
+        ("smollm2-135m-fim", "Install it: velospec model install smollm2-135m-fim"),
+        ("../x", "See what there is: velospec model list"),
+    ):
+        with pytest.raises(ModelNotFoundError) as caught:
+            store.get(name)
+        assert caught.value.remedy == remedy
+    for name, said in (
+        ("qwen2.5", "Did you mean qwen2.5-coder-"),
+        ("zzz", "See what there is: "),
+        ("", "See"),
+    ):
+        with pytest.raises(InstallError) as refused:
+            resolve(name)
+        assert refused.value.remedy.startswith(said)
+        assert len(refused.value.remedy) < 200
+
+
+def test_what_is_no_ordinary_file_is_told_so(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.gguf")
+    for name, said in (
+        ("pipe.gguf", "is no ordinary file"),
+        ("none.gguf", "does not exist"),
+        ("", "is a folder"),
+    ):
+        with pytest.raises(InstallError, match=said):
+            resolve(f"{tmp_path}/{name}")

@@ -85,6 +85,49 @@ def test_an_interrupt_ends_with_the_status_of_one(monkeypatch: pytest.MonkeyPatc
     assert run_main(monkeypatch, KeyboardInterrupt()) == 130
 
 
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [
+        (
+            OSError(30, "Read-only file system", "/x/y"),
+            "velospec: /x/y cannot be used (Read-only file system).\n",
+        ),
+        (
+            OSError(28, "No space left on device"),
+            "velospec: the output cannot be used (No space left on device).\n",
+        ),
+    ],
+)
+def test_what_the_system_refuses_is_told_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], failure: OSError, told: str
+) -> None:
+    assert run_main(monkeypatch, failure) == 1
+    assert capsys.readouterr() == ("", told)
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("model", "--help"), ("model", "list")])
+def test_a_terminal_of_few_characters_is_enough(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    result = subprocess.run(
+        [command("velospec"), *arguments],
+        cwd=tmp_path,
+        env={**clean_environment(), "VELOSPEC_HOME": str(tmp_path / "home"), "PYTHONIOENCODING": "ascii"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert result.stdout.isascii()
+
+
+def test_a_home_that_is_no_folder_is_told_in_a_line(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("")
+    result = velospec("model", "install", "smollm2-135m-fim", folder=tmp_path)
+    assert result.returncode == 1
+    assert result.stderr.startswith(f"velospec: {tmp_path / 'home'}")
+    assert "VELOSPEC_HOME" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
 def test_a_fault_of_our_own_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ZeroDivisionError):
         run_main(monkeypatch, ZeroDivisionError())

@@ -68,7 +68,7 @@ def supervise(options: DaemonOptions, host_command: Sequence[str]) -> int:
         endpoint.clear()
         log = _open_log(options.name)
     except (DaemonError, OSError) as error:
-        cause = error if isinstance(error, DaemonError) else DaemonError(f"The daemon cannot start: {error}.")
+        cause = error if isinstance(error, DaemonError) else _cannot_start(error)
         tell_launcher(cause=cause.cause, remedy=cause.remedy)
         return 1
     try:
@@ -77,6 +77,13 @@ def supervise(options: DaemonOptions, host_command: Sequence[str]) -> int:
         endpoint.clear()
         os.close(lock)
     return 0 if record.status == record.signal == 0 else 1
+
+
+def _cannot_start(error: OSError) -> DaemonError:
+    return DaemonError(
+        f"The daemon cannot start: {error}.",
+        "Make room or rights where it writes, or let VELOSPEC_HOME name another folder.",
+    )
 
 
 def _take_lock(endpoint: Endpoint) -> int | None:

@@ -67,19 +67,27 @@ def require_space(folder: Path, size: int) -> None:
 
 @contextlib.contextmanager
 def disk_errors(folder: Path) -> Iterator[None]:
-    """Turn a full disk, a quota or missing rights into an InstallError that says so."""
+    """Turn what the disk refuses into an InstallError that says so.
+
+    An error that names no file and is none of the disk's (a network's, say) passes.
+    """
     try:
         yield
     except OSError as error:
         if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
             raise InstallError(
-                f"The disk filled up while writing to {folder} ({error.strerror}). Nothing was installed.",
+                f"The disk filled up while writing to {folder} ({error.strerror}). Nothing was changed.",
                 "Free some space, or let VELOSPEC_HOME name a folder on another disk.",
             ) from error
         if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
             raise InstallError(
                 f"{error.filename or folder} cannot be written ({error.strerror}).",
                 "Give yourself the right to write there, or let VELOSPEC_HOME name another folder.",
+            ) from error
+        if error.filename is not None:
+            raise InstallError(
+                f"{error.filename} cannot be used ({error.strerror}).",
+                "See what is there, or let VELOSPEC_HOME name another folder.",
             ) from error
         raise
 

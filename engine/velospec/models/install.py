@@ -84,10 +84,11 @@ def resolve(wanted: str) -> tuple[Source, CatalogueEntry | None]:
     if wanted.lower().endswith(".gguf") or any(sign in wanted for sign in ("/", os.sep)):
         return OwnFile(Path(wanted)), None
     known = list(catalogue())
-    near = difflib.get_close_matches(wanted.lower(), known, n=3, cutoff=0.4) or known
+    near = difflib.get_close_matches(wanted.lower(), known, n=3, cutoff=0.4)
+    hint = f"Did you mean {' or '.join(near)}?" if near else "See what there is: velospec model list."
     raise InstallError(
         f'There is no model "{wanted}" in the catalogue.',
-        f"Did you mean {' or '.join(near)}? Or give a .gguf path, hf:OWNER/REPOSITORY[/FILE] or ollama:NAME.",
+        f"{hint} Or give a .gguf path, hf:OWNER/REPOSITORY[/FILE] or ollama:NAME.",
     )
 
 

@@ -16,7 +16,8 @@ from typing import Any
 
 from velospec.core.errors import ModelLoadError, ModelNotFoundError, SettingsError
 from velospec.core.paths import data_folder
-from velospec.models.files import hash_file, install_lock, write_json
+from velospec.models.catalogue import catalogue
+from velospec.models.files import disk_errors, hash_file, install_lock, write_json
 
 ROLES = ("completion", "chat")
 """What a model can be used for: infilling at a cursor, or answering in a conversation."""
@@ -100,7 +101,7 @@ class ModelStore:
         return next((model for model in fitting if model.name == chosen), fitting[0] if fitting else None)
 
     def use(self, name: str, role: str) -> None:
-        """Make `name` the default for `role`. Raises ModelNotFoundError, SettingsError."""
+        """Make `name` the default for `role`. Raises ModelNotFoundError, SettingsError, InstallError."""
         model = self.get(name)
         if role not in ROLES:
             raise SettingsError(f'There is no role "{role}".', f"Roles are {' and '.join(ROLES)}.")
@@ -109,16 +110,17 @@ class ModelStore:
                 f"{name} cannot be used for {role}; it is made for {' and '.join(model.roles)}.",
                 f"Install another model for {role}: velospec model install",
             )
-        self.folder.mkdir(parents=True, exist_ok=True)
-        write_json(self.folder / _CHOICES, {**self._choices(), role: name})
+        with disk_errors(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_json(self.folder / _CHOICES, {**self._choices(), role: name})
 
     def remove(self, name: str) -> None:
         """Uninstall `name`; a file of the user's own stays where it is.
 
-        Raises ModelNotFoundError, and InstallError while an installation is under way.
+        Raises ModelNotFoundError, and InstallError while an installation is under way or if the disk refuses.
         """
         model = self.get(name)
-        with install_lock(self.folder):
+        with disk_errors(self.folder), install_lock(self.folder):
             # Renamed first, so that an interruption leaves a leftover that the next install sweeps up.
             doomed = self.folder / f".removed-{name}"
             model.folder.rename(doomed)
@@ -161,7 +163,9 @@ class ModelStore:
     def _remedy(self, name: str) -> str:
         installed = ", ".join(model.name for model in self.list())
         have = f"Installed: {installed}. " if installed else ""
-        return f"{have}Install it: velospec model install {name}"
+        if name in catalogue():
+            return f"{have}Install it: velospec model install {name}"
+        return f"{have}See what there is: velospec model list"
 
 
 def is_model_name(name: str) -> bool:

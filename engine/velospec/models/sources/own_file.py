@@ -21,7 +21,8 @@ class OwnFile:
         """Raises InstallError if there is no such file."""
         self.path = path.expanduser().absolute()
         if not self.path.is_file():
-            what = "is a folder" if self.path.is_dir() else "does not exist"
+            what = "is no ordinary file" if self.path.exists() else "does not exist"
+            what = "is a folder" if self.path.is_dir() else what
             raise InstallError(
                 f"{self.path} {what}.", "Give the path of a .gguf file, or see: velospec model list --found"
             )
