@@ -76,6 +76,9 @@ def test_indentation(code: str, text: str, left: str) -> None:
     [
         ("print(^)", "x)", "x)"),
         ("print(^)", "f(x)", "f(x)"),
+        ("print(^)", ")", ""),
+        ('print("^") ', '")', ""),
+        ("print(^)", ")\nx = 1", ")\nx = 1"),
         ("print(^))", "x)", "x"),
         ("print(^)  ", "x)", "x"),
         ('print("^")', 'hello (there")', 'hello (there")'),

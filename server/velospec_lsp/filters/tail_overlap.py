@@ -11,12 +11,14 @@ _SHORTEST = 3  # characters; a shorter overlap with real text is chance more oft
 def cut_tail_overlap(text: str, site: Site) -> str:
     """`text` without what the rest of the line holds.
 
-    A text that writes an inert tail whole is left as it is: the offer replaces the tail. Before real text a
-    completion has one line only.
+    A text that writes an inert tail whole is left as it is: the offer replaces the tail. One that writes
+    nothing else would change nothing. Before real text a completion has one line only.
     """
     tail = site.tail.rstrip()
-    if not tail.strip() or covers(text, site.tail):
+    if not tail.strip():
         return text
+    if covers(text, site.tail):
+        return "" if text.split() == tail.split() else text
     if not is_inert(tail):
         text = text.partition("\n")[0]
         for length in range(min(len(tail), len(text)), 0, -1):
