@@ -7,7 +7,7 @@ engine; a request's cancel token may be cancelled from any.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from velospec.backends.cancellable import CancellableBackend
@@ -22,11 +22,14 @@ from velospec.core.request import Completion, InfillRequest, TextRequest
 from velospec.core.statistics import Statistics
 from velospec.decode.decoder import Decoder, Task
 from velospec.decode.output import OnText
+from velospec.learning.index import CorpusIndex
+from velospec.learning.library import RuleLibrary
 from velospec.models.infill import InfillFormat
 from velospec.models.store import InstalledModel
 from velospec.profile import Conditions, Profile, load_profile
 from velospec.proposers.base import Proposer
-from velospec.proposers.suffix import SuffixProposer
+from velospec.proposers.ngram_rules import NgramRules
+from velospec.proposers.suffix import CorpusProposer, SuffixProposer
 from velospec.proposers.syntax_fsm import SyntaxFsm
 from velospec.proposers.syntax_rules.domains import detect
 from velospec.verify.exact import Numerics, probe
@@ -54,6 +57,8 @@ class Engine:
         self._profile = profile
         self._cost = self._profile.cost if self._profile else CostModel.default()
         self._infill: InfillFormat | None = None
+        self._rules = RuleLibrary(backend.vocabulary, model.folder, model.sha256)
+        self._corpus = CorpusProposer()
         self._decoder = self._compose()
 
     @classmethod
@@ -90,7 +95,9 @@ class Engine:
             kv_type=KvType(numerics.kv_type),
             flash_attention=numerics.flash_attention,
         )
-        return cls(model, LlamaBackend(model.path, options, progress), conditions, profile)
+        engine = cls(model, LlamaBackend(model.path, options, progress), conditions, profile)
+        engine._rules.prepare()  # now rather than in the first request: a new model takes seconds
+        return engine
 
     @property
     def numerics(self) -> Numerics:
@@ -122,7 +129,7 @@ class Engine:
         """For a status display: JSON-ready, keys stable."""
         profile = self._profile
         return {
-            "measured": profile is not None,
+            "measured": profile is not None and profile.cost.measured,
             "exact": profile.numerics.exact if profile else None,
             "speculates": self._backend.can_rollback,
             "context": self._backend.context,
@@ -193,7 +200,7 @@ class Engine:
         backend = cast("LlamaBackend", CancellableBackend(self._backend, token))
         try:
             with token.interrupting(self._backend.abort):
-                numerics = probe(backend, lambda fraction: report(fraction * _PROBE_SHARE))
+                numerics = self._probed() or probe(backend, lambda fraction: report(fraction * _PROBE_SHARE))
                 cost = measure_costs(
                     backend, progress=lambda fraction: report(_PROBE_SHARE + fraction * (1 - _PROBE_SHARE))
                 )
@@ -205,6 +212,16 @@ class Engine:
         self._configure(numerics)
         self._profile.save(self.model.folder)
         return self._profile.to_dict()
+
+    def _probed(self) -> Numerics | None:
+        """The numerics of a profile whose costs a busy machine blurred: bits need no quiet to be compared."""
+        profile = self._profile
+        return None if profile is None or profile.cost.measured else profile.numerics
+
+    def use_corpus(self, texts: Iterable[str]) -> None:
+        """Draft from `texts` too, such as the other files of a project, in place of those given before."""
+        encode = self._backend.vocabulary.encode
+        self._corpus.use(CorpusIndex(encode(text) for text in texts))
 
     def forget(self, document: str) -> None:
         """Let others have the slot of a closed document."""
@@ -225,7 +242,12 @@ class Engine:
 
     def _compose(self) -> Decoder:
         selector = Selector(Acceptance(), self._cost, min_rows=self._backend.min_rows)
-        proposers: list[Proposer] = [SuffixProposer(), SyntaxFsm(self._backend.vocabulary)]
+        proposers: list[Proposer] = [
+            SuffixProposer(),
+            self._corpus,
+            NgramRules(self._rules.rules),
+            SyntaxFsm(self._backend.vocabulary),
+        ]
         return Decoder(self._backend, proposers, selector, rollback=self._backend.can_rollback)
 
     def _configure(self, numerics: Numerics) -> None:

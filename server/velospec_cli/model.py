@@ -16,13 +16,14 @@ from rich.prompt import Confirm
 from rich.table import Table
 
 from velospec.core.errors import VeloSpecError
-from velospec.models.catalogue import CatalogueEntry, catalogue
+from velospec.models.catalogue import catalogue
 from velospec.models.files import in_words
 from velospec.models.install import install as install_model
-from velospec.models.memory import BUDGET_SECONDS, available_memory, fits, recommend
-from velospec.models.sources.found import FoundModel, found_models
+from velospec.models.memory import BUDGET_SECONDS, available_memory, recommend
+from velospec.models.sources.found import found_models
 from velospec.models.store import ROLES, InstalledModel, ModelStore
-from velospec_cli.latency import expected_latency, measure
+from velospec_cli import model_view as view
+from velospec_cli.latency import expected_latency, in_a_line, measure, stored_profile
 from velospec_cli.progress import Bars
 
 _HELP = """Install, choose and remove models.
@@ -50,8 +51,18 @@ def _known_names(incomplete: str) -> list[str]:
     return [name for name in catalogue() if name.startswith(incomplete)]
 
 
+def _all_names(incomplete: str) -> list[str]:
+    return sorted({*_installed_names(incomplete), *_known_names(incomplete)})
+
+
 _Installed = Annotated[
     str, typer.Argument(help="An installed model.", show_default=False, autocompletion=_installed_names)
+]
+_Named = Annotated[
+    str,
+    typer.Argument(
+        help="An installed model or one of the catalogue.", show_default=False, autocompletion=_all_names
+    ),
 ]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
@@ -75,16 +86,16 @@ def list_models(
                     {**model.to_dict(), "default_for": [r for r in ROLES if defaults.get(r) == model.name]}
                     for model in installed
                 ],
-                "catalogue": [_entry_dict(entry) for entry in catalogue().values()],
-                "found": [_found_dict(model) for model in elsewhere] if found else None,
+                "catalogue": [view.entry_dict(entry) for entry in catalogue().values()],
+                "found": [view.found_dict(model) for model in elsewhere] if found else None,
             }
         )
         return
-    _out.print(_installed_table(installed, defaults) if installed else "No model is installed yet.")
+    _out.print(view.installed_table(installed, defaults) if installed else "No model is installed yet.")
     names = {model.name for model in installed}
-    _out.print(_catalogue_table([entry for entry in catalogue().values() if entry.name not in names]))
+    _out.print(view.catalogue_table([entry for entry in catalogue().values() if entry.name not in names]))
     if found:
-        _out.print(_found_table(elsewhere) if elsewhere else "No models of other programs were found.")
+        _out.print(view.found_table(elsewhere) if elsewhere else "No models of other programs were found.")
     else:
         _out.print("Models of Ollama, LM Studio and llama.cpp on this disk: velospec model list --found")
 
@@ -124,7 +135,7 @@ def install(  # noqa: PLR0913 - each is an option of the command line
     if not as_json:
         _out.print(f"[green]Installed[/] [bold]{escape(installed.name)}[/] ({in_words(installed.size)}).")
         _tell_defaults(store, installed)
-    profile = _measured(installed) if measured else None
+    profile = _measured(installed, anew=force) if measured else None
     if as_json:
         latency = expected_latency(profile) if profile else None
         _print_json({**installed.to_dict(), "profile": profile, "expected_seconds": latency})
@@ -163,23 +174,23 @@ def remove(
 
 
 @app.command()
-def info(name: _Installed, *, as_json: _Json = False) -> None:
-    """Show all that is known of an installed model."""
-    model = ModelStore().get(name)
+def info(name: _Named, *, as_json: _Json = False) -> None:
+    """Show all that is known of a model, installed or not."""
+    store = ModelStore()
+    entry = catalogue().get(name)
+    installed = any(model.name == name for model in store.list())
+    if entry is not None and not installed:
+        facts: dict[str, Any] = {**view.entry_dict(entry), "installed": False}
+        rows = view.entry_rows(entry)
+    else:
+        model = store.get(name)
+        profile = stored_profile(model)
+        facts = {**model.to_dict(), "installed": True, "present": model.present, "profile": profile}
+        rows = view.model_rows(model, profile)
     if as_json:
-        _print_json({**model.to_dict(), "present": model.present})
+        _print_json(facts)
         return
     table = Table.grid(padding=(0, 2))
-    rows = {
-        "name": model.name,
-        "description": model.description,
-        "used for": ", ".join(model.roles),
-        "file": str(model.path) + ("" if model.present else "  (missing or changed!)"),
-        "size": in_words(model.size),
-        "sha256": model.sha256,
-        "source": model.source,
-        "licence": model.licence,
-    }
     for key, value in rows.items():
         table.add_row(f"[dim]{key}[/]", escape(value))
     _out.print(table)
@@ -189,7 +200,7 @@ def _suggest(*, ask: bool) -> str:
     """The recommended model's name, after the choices were shown and the user agreed."""
     available = available_memory()
     best = recommend(available)
-    _err.print(_catalogue_table(list(catalogue().values()), available, best))
+    _err.print(view.catalogue_table(list(catalogue().values()), available, best))
     _err.print(
         f"{in_words(available)} of memory are free; for this machine's processor, "
         f"[bold]{best.name}[/] is recommended. With a GPU build of llama.cpp, take a larger one."
@@ -200,11 +211,11 @@ def _suggest(*, ask: bool) -> str:
     return best.name
 
 
-def _measured(model: InstalledModel) -> dict[str, Any] | None:
+def _measured(model: InstalledModel, *, anew: bool) -> dict[str, Any] | None:
     """The model's profile; None, with a word about why, where it cannot be measured now."""
     try:
         with Bars(_err) as bars:
-            return measure(model, bars)
+            return measure(model, bars, anew=anew)
     except VeloSpecError as error:
         _err.print(f"[yellow]Its speed was not measured:[/] {escape(error.cause)} {escape(error.remedy)}")
         _err.print("It is measured after the first answers instead.")
@@ -224,11 +235,7 @@ def _tell_defaults(store: ModelStore, installed: InstalledModel) -> None:
 
 def _tell_speed(model: InstalledModel, profile: dict[str, Any]) -> None:
     seconds = expected_latency(profile)
-    _out.print(
-        f"On this machine: {profile['prefill_tokens_per_second']:.0f} tokens/s reading, "
-        f"{profile['tokens_per_second']:.0f} tokens/s writing before speculation; "
-        f"a line while typing takes at most about {seconds:.1f} s."
-    )
+    _out.print(f"On this machine: {in_a_line(profile)}.")
     smaller = _smaller_than(model)
     if "completion" in model.roles and seconds > BUDGET_SECONDS and smaller is not None:
         _out.print(
@@ -243,77 +250,6 @@ def _smaller_than(model: InstalledModel) -> str | None:
     size = own.memory_mb if own else model.size // 1_000_000
     smaller = [entry for entry in entries if entry.memory_mb < size and entry.name != model.name]
     return max(smaller, key=lambda entry: entry.memory_mb).name if smaller else None
-
-
-def _installed_table(models: list[InstalledModel], defaults: dict[str, str]) -> Table:
-    table = _table("Installed", "model", "used for", "size", "licence", "source")
-    for model in models:
-        roles = [
-            f"[bold]{role}[/]" if defaults.get(role) == model.name else f"({role})" for role in model.roles
-        ]
-        state = "" if model.present else " [red](file missing or changed)[/]"
-        table.add_row(
-            escape(model.name) + state,
-            ", ".join(roles),
-            in_words(model.size),
-            escape(model.licence),
-            escape(model.source),
-        )
-    return table
-
-
-def _catalogue_table(
-    entries: list[CatalogueEntry], available: int | None = None, best: CatalogueEntry | None = None
-) -> Table:
-    table = _table("Can be installed", "model", "for", "memory", "", "licence")
-    for entry in entries:
-        style = "bold green" if entry is best else "dim" if available and not fits(entry, available) else ""
-        table.add_row(
-            entry.name,
-            ", ".join(entry.roles),
-            in_words(entry.memory_mb * 1_000_000),
-            entry.description,
-            entry.licence,
-            style=style,
-        )
-    return table
-
-
-def _found_table(models: list[FoundModel]) -> Table:
-    table = _table("Found: velospec model install …", "", "kept by", "size")
-    for model in models:
-        table.add_row(escape(model.reference), model.program, in_words(model.size))
-    return table
-
-
-def _table(title: str, *columns: str) -> Table:
-    """A plain table; the first three columns are never broken, the others fill the rest of the line."""
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
-    for place, column in enumerate(columns):
-        table.add_column(column, no_wrap=place < 3, overflow="fold", header_style="dim")
-    return table
-
-
-def _entry_dict(entry: CatalogueEntry) -> dict[str, Any]:
-    return {
-        "name": entry.name,
-        "title": entry.title,
-        "description": entry.description,
-        "roles": list(entry.roles),
-        "licence": entry.licence,
-        "parameters": entry.parameters,
-        "memory_mb": entry.memory_mb,
-        "source": entry.source_words,
-    }
-
-
-def _found_dict(model: FoundModel) -> dict[str, Any]:
-    return {
-        "program": model.program,
-        "reference": model.reference,
-        "path": str(model.path),
-        "size": model.size,
-    }
 
 
 def _print_json(value: Any) -> None:

@@ -222,6 +222,26 @@ def test_each_measurement_that_gave_way_doubles_the_patience() -> None:
     run(test())
 
 
+def test_a_measurement_that_a_busy_machine_blurred_is_repeated_with_more_patience() -> None:
+    async def test() -> None:
+        async with served() as box, box.client() as client:
+            box.script.blurred = True
+            await client.infill(ask("say x"))
+            (worker,) = box.server._pool.workers
+            await box.until(lambda: not worker.in_use)
+            box.server._pool.measure_in_pause(10.0, 10.0)
+            await box.until(lambda: worker.abandoned == 1)
+            await box.until(lambda: not worker.in_use)
+            box.server._pool.measure_in_pause(19.0, 10.0)
+            assert not worker.in_use
+            box.script.blurred = False
+            box.server._pool.measure_in_pause(20.0, 10.0)
+            await box.until(lambda: bool(worker.description["measured"]))
+            assert worker.abandoned == 1
+
+    run(test())
+
+
 def test_measuring_on_demand_answers_with_the_profile_and_tells_progress() -> None:
     async def test() -> None:
         heard: list[float | None] = []

@@ -199,7 +199,7 @@ def test_the_profile_is_kept_and_belongs_to_its_conditions(
     assert stored["numerics"] == json.loads(json.dumps(engine.numerics.to_dict()))
     assert stored["conditions"]["model_sha256"] == default_model.sha256
     described = engine.describe()
-    assert described["measured"]
+    assert described["measured"] == engine.profile.cost.measured
     assert described["exact"]
     assert described["tokens_per_second"] > 0
     assert json.loads(json.dumps(described)) == described

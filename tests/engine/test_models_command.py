@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 
 from tests.support.gguf_files import write_gguf
 from velospec.core.errors import ModelNotFoundError, SettingsError
+from velospec.models.store import ModelStore
 from velospec_cli.latency import expected_latency
 from velospec_cli.model import app
 
@@ -67,3 +68,30 @@ def test_every_command_teaches_itself() -> None:
 def test_the_expected_latency_is_reading_and_writing() -> None:
     profile = {"prefill_tokens_per_second": 320, "tokens_per_second": 50}
     assert expected_latency(profile) == pytest.approx(32 / 320 + 20 / 50)
+
+
+def test_info_tells_of_a_model_that_is_not_installed_how_to_install_it(home: Path) -> None:
+    shown = model("info", "qwen2.5-coder-1.5b").output
+    assert "velospec model install qwen2.5-coder-1.5b" in " ".join(shown.split())
+    facts = json.loads(model("info", "qwen2.5-coder-1.5b", "--json").output)
+    assert (facts["installed"], facts["roles"]) == (False, ["completion"])
+
+
+@pytest.mark.parametrize(
+    ("numerics", "said"),
+    [
+        ({"exact": True, "reason": "all row counts agree"}, "exact output yes"),
+        ({"exact": False, "reason": "no setting agrees"}, "exact output no: no setting agrees"),
+    ],
+)
+def test_info_tells_what_was_measured(home: Path, numerics: dict[str, object], said: str) -> None:
+    model("install", str(write_gguf(home / "mine.gguf")), "--no-measure")
+    assert "not measured yet" in " ".join(model("info", "mine").output.split())
+    profile = {"prefill_tokens_per_second": 320.0, "tokens_per_second": 50.0, "numerics": numerics}
+    folder = ModelStore().get("mine").folder
+    (folder / "profile.json").write_text(json.dumps(profile), "utf-8")
+    shown = " ".join(model("info", "mine").output.split())
+    assert "320 tokens/s reading, 50 tokens/s writing" in shown
+    assert said in shown
+    (folder / "profile.json").write_text("{", "utf-8")
+    assert "not measured yet" in " ".join(model("info", "mine").output.split())

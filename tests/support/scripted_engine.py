@@ -58,6 +58,7 @@ class Script:
         self.gates: defaultdict[str, threading.Event] = defaultdict(threading.Event)
         self.events: list[str] = []  # "open NAME", "PROMPT", "measure NAME", "close NAME"
         self.steps: defaultdict[str, int] = defaultdict(int)  # by prompt
+        self.blurred = False  # whether measurements find the machine busy
         self.failing: set[str] = set()  # models that cannot be loaded
 
     def open(self, model: InstalledModel, progress: Callable[[float], None]) -> ScriptedEngine:
@@ -100,7 +101,7 @@ class ScriptedEngine:
             if "measure" in self._script.gates:
                 while not self._script.gates["measure"].wait(0.001):
                     self._step("measure", cancel)
-        self.measured = True
+        self.measured = not self._script.blurred
         return {"rows": [1, 2, 4]}
 
     def describe(self) -> dict[str, Any]:

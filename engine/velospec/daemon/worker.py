@@ -70,7 +70,7 @@ class Worker:
         self.used = time.monotonic()
         self.answered = 0
         self.told_notice = ""  # what has been told about the model
-        self.abandoned = 0  # measurements that gave way to a request
+        self.abandoned = 0  # measurements in a pause that gave way to a request or met a busy machine
         self.statistics = Statistics()
         self.description: dict[str, Any] = {"measured": False}
         self._open = open_engine
@@ -202,6 +202,8 @@ class Worker:
                 self._report(Phase.SERVING, self.model.name)
             self.answered += 1
         self._note(engine)
+        if job.background and error is None and not self.description["measured"]:
+            self.abandoned += 1
         with self._gate:
             self._current = None
             self.used = time.monotonic()
