@@ -25,7 +25,7 @@ DEPTH = 32
 """Ids of the longest context that is told from longer ones."""
 
 _BORDER = -1  # stands before and behind each text
-_VOTES = 64  # of the places found, so many say what follows
+_VOTES = 32  # of the places found, so many say what follows
 
 
 class CorpusIndex:
@@ -56,22 +56,32 @@ class CorpusIndex:
         places = list(self._places[low : min(high, low + _VOTES)]) if length else []
         if not places:
             return None
-        ids, asked = self._ids, len(places)
-        latest = ids[max(places)]
-        following: list[int] = []
-        position = agreed = 0
-        while len(following) < limit:
-            places, votes = self._vote(places, len(following)), len(places)
-            if not following:
-                position = max(places)
-                # What the places not asked say is taken to be alike.
-                agreed = (high - low) * len(places) // asked
-            elif ids[places[0] + len(following)] == _BORDER or (
-                votes > 1 and not _decides(len(places), votes)
-            ):
+        latest, asked = self._ids[max(places)], len(places)
+        places = self._vote(places, 0)
+        position = max(places)
+        # What the places not asked say is taken to be alike.
+        agreed = (high - low) * len(places) // asked
+        match = Match(length, position, high - low, agreed, latest == self._ids[position])
+        if asked == 1:
+            return match, tuple(self._text(position, limit))
+        return match, tuple(self._common(places, limit))
+
+    def _text(self, position: int, limit: int) -> Sequence[int]:
+        """At most `limit` ids from `position` on, not beyond the end of their text."""
+        found = self._ids[position : position + limit]
+        return found[: found.index(_BORDER)] if _BORDER in found else found
+
+    def _common(self, places: Sequence[int], limit: int) -> list[int]:
+        """At most `limit` ids that follow at the places that agree on the first; on each, most agree."""
+        following = [self._ids[places[0]]]
+        while len(following) < limit and len(places) > 1:
+            votes = len(places)
+            places = self._vote(places, len(following))
+            token = self._ids[places[0] + len(following)]
+            if token == _BORDER or not _decides(len(places), votes):
                 break
-            following.append(ids[places[0] + len(following)])
-        return Match(length, position, high - low, agreed, latest == following[0]), tuple(following)
+            following.append(token)
+        return following
 
     def _vote(self, places: Sequence[int], ahead: int) -> list[int]:
         """Those of `places` with the most frequent id `ahead` of them; of equals, that of the last place."""

@@ -32,6 +32,11 @@ class RuleLibrary:
             self._loaded[language] = self._load(language) if language in SHIPPED else None
         return self._loaded[language]
 
+    def prepare(self) -> None:
+        """Have all rules at hand, so that no request has to wait for them."""
+        for language in SHIPPED:
+            self.rules(language)
+
     def _load(self, language: str) -> TokenRules:
         pack = shipped_pack(language)
         path, key = self._folder / f"rules-{language}.msgpack", f"{VERSION}-{digest(pack)}-{self._model}"
