@@ -219,6 +219,16 @@ def test_a_prompt_that_takes_all_of_the_budget_is_gone_on_with(wire: Wire, answe
     assert [entry["budget_ms"] for entry in answers.log()] == [1500, 5000, 5000, 1500]
 
 
+@pytest.mark.parametrize("finish", ["deadline", "length", "lines"])
+def test_of_several_lines_only_whole_ones_are_offered(wire: Wire, answers: Answers, finish: str) -> None:
+    cut = {text: {"text": text, "finish": finish} for text in ("one\ntwo\nth", "\n  o", "o")}
+    answers.write({"a": cut["one\ntwo\nth"], "b": cut["\n  o"], "c": cut["o"]})
+    wire.open(URI, "a\nb\nc")
+    offered = [item["insertText"] for line in range(3) for item in wire.complete(URI, line, 1)]
+    whole = "one\ntwo\nth" if finish == "lines" else "one\ntwo"
+    assert offered == [whole, "\n  o", "o"]
+
+
 def test_nothing_to_offer_is_an_empty_list(wire: Wire, answers: Answers) -> None:
     wire.open(URI, "x = 1\n")
     assert wire.complete(URI, 0, 5) == []

@@ -62,7 +62,7 @@ class Pipeline:
         completion = await self._ask(query, site)
         if isinstance(completion, Silence):
             return completion
-        text, emptied_by = apply_filters(completion.text, site)
+        text, emptied_by = apply_filters(_whole_lines(completion), site)
         if not text:
             return Silence(_nothing_left(completion, emptied_by))
         identity = f"v{next(self._numbers)}"
@@ -131,6 +131,14 @@ def _limits(settings: Settings, site: Site, budget_ms: int) -> Limits:
         indent_scope=not one_line,
         budget_ms=float(budget_ms),
     )
+
+
+def _whole_lines(completion: Completion) -> str:
+    """The text without the last of its lines where that was cut off, often in a word. A lone line stays."""
+    if completion.finish not in {FinishReason.LENGTH, FinishReason.DEADLINE}:
+        return completion.text
+    lines, _, _ = completion.text.rpartition("\n")
+    return lines if lines.strip() else completion.text
 
 
 def _nothing_left(completion: Completion, filter_name: str) -> str:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from velospec_lsp.completion.site import Site
+
+_TELLING = 10  # characters; a shorter line (`break;`, `});`) may well stand at two places
 
 
 def drop_next_lines(text: str, site: Site) -> str:
     """`text` up to where it goes on with the next lines of the document; nothing if it begins with them.
 
-    Its last lines count, and two lines anywhere: what the model makes of the document behind them is a second
-    copy. Lines are compared with their indentation, so a closing brace of an inner block stays.
+    Its last lines count, and anywhere two lines or one that is not short: what follows there is a second
+    version of the document. Lines are compared with their indentation, so a closing brace of an inner block
+    stays.
     """
     below = [line.rstrip() for line in site.below if line.strip()]
     lines = text.rstrip().split("\n")
@@ -36,11 +37,12 @@ def drop_next_lines(text: str, site: Site) -> str:
 
 
 def _rejoins(written: list[str], below: list[str]) -> int | None:
-    """Where two lines of `written` that are not blank are the first two of `below`; None if nowhere."""
-    if len(below) < 2:
-        return None
+    """Where `written` goes on as `below` begins, blank lines aside: two lines, or one that is not short."""
     filled = [(place, line.rstrip()) for place, line in enumerate(written) if line.strip()]
-    for (place, line), (_, following) in pairwise(filled):
-        if [line, following] == below[:2]:
+    wanted = 1 if len(below[0].strip()) >= _TELLING else 2
+    if len(below) < wanted:
+        return None
+    for at, (place, _) in enumerate(filled):
+        if [line for _, line in filled[at : at + wanted]] == below[:wanted]:
             return place
     return None
