@@ -95,7 +95,9 @@ class Engine:
             kv_type=KvType(numerics.kv_type),
             flash_attention=numerics.flash_attention,
         )
-        engine = cls(model, LlamaBackend(model.path, options, progress), conditions, profile)
+        backend = LlamaBackend(model.path, options, progress)
+        _touch_weights(backend)
+        engine = cls(model, backend, conditions, profile)
         engine._rules.prepare()  # now rather than in the first request: a new model takes seconds
         return engine
 
@@ -273,3 +275,13 @@ class Engine:
             return min(room, _UNMEASURED_WINDOW)
         affordable = int(self._profile.prefill_tokens_per_second * _COLD_SECONDS)
         return min(room, max(affordable, _LEAST_WINDOW))
+
+
+def _touch_weights(backend: LlamaBackend) -> None:
+    """Decode one id and forget it.
+
+    The file is mapped, not read: whoever decodes first waits for all of it to come from the disk. That is
+    part of loading and not of a request, whose budget it would take.
+    """
+    backend.decode(0, [0], 0)
+    backend.truncate(0, 0)

@@ -21,6 +21,7 @@ from velospec import (
     Limits,
     TextRequest,
 )
+from velospec.backends.llama_cpp import LlamaBackend
 from velospec.control.acceptance import Acceptance
 from velospec.control.selector import Selector
 from velospec.core.errors import CancelledError
@@ -92,6 +93,23 @@ def test_twenty_prompts_of_128_tokens_come_out_the_same_with_drafts(
     assert len(PROMPTS) == 20
     assert total.new_tokens == 20 * 128
     assert total.new_tokens / total.steps > 1.3
+
+
+def test_the_weights_are_read_when_the_model_is_loaded(
+    default_model: InstalledModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoded: list[int] = []
+    decode = LlamaBackend.decode
+
+    def counted(self: LlamaBackend, slot: int, ids: Sequence[int], position: int) -> object:
+        decoded.append(len(ids))
+        return decode(self, slot, ids, position)
+
+    monkeypatch.setattr(LlamaBackend, "decode", counted)
+    engine = Engine.open(default_model)
+    assert decoded == [1]
+    assert [engine._backend.length(slot) for slot in range(engine._backend.slots)] == [0, 0, 0, 0]
+    engine.close()
 
 
 def test_typing_reads_only_what_is_new(engine: Engine) -> None:

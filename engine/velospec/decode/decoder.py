@@ -57,7 +57,7 @@ class Decoder:
         vocabulary = backend.vocabulary
         self._backend = backend
         self._rollback = rollback
-        self._table: ByteTable | None = None
+        self._table = ByteTable(vocabulary)
         self.slots = Slots(backend, rollback=rollback)
         self._loop = Loop(
             proposers,
@@ -75,6 +75,7 @@ class Decoder:
             CancelledError: `cancel` was cancelled.
             BackendError: The backend failed; the slot's record still mirrors its KV cache.
         """
+        deadline = _deadline(task.limits)
         self._check(task)
         slot = self.slots.acquire(task.document, task.ids)
         # The last id decided needs no position of its own: it is never scored.
@@ -85,9 +86,9 @@ class Decoder:
             slot=slot,
             prompt=task.ids,
             output=output,
-            constraint=Healing(self._byte_table(), task.heal) if task.heal else None,
+            constraint=Healing(self._table, task.heal) if task.heal else None,
             cancel=cancel,
-            deadline=_deadline(task.limits),
+            deadline=deadline,
             tally=Tally(len(task.ids), len(slot.ids)),
             speculate=task.speculate and self._rollback,
             language=task.language,
@@ -97,11 +98,6 @@ class Decoder:
         if self._rollback:
             slot.truncate(len(task.ids) + kept)
         return Completion(text, tuple(output.ids[:kept]), finish, job.tally.statistics(output.decided))
-
-    def _byte_table(self) -> ByteTable:
-        if self._table is None:
-            self._table = ByteTable(self._backend.vocabulary)
-        return self._table
 
     def _check(self, task: Task) -> None:
         if not task.ids:
