@@ -58,6 +58,8 @@ def test_our_own_format_is_declared_by_the_file(fim: InfillFormat) -> None:
     assert prompt.heal == b" retu"  # two tokens, since ` return` is one
     assert fim.suffix_first
     unnamed = fim.build("def fib(n):\n    retu", "\nprint(fib(3))\n", "", 512)
+    endless = fim.build("def fib(n):\n    retu", "\nprint(fib(3))\n", "日本" * 42 + ".py", 256)
+    assert endless == unnamed  # so long a name would leave no room for the text
     assert unnamed.ids == (9, *suffix, 8, *fim.plain.encode("def fib(n):\n   "))
 
 

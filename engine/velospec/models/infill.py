@@ -47,6 +47,7 @@ _DECLARED = (
 )
 _PART = re.compile(r"(\{\w+\}|▁?<[^<>\s]+>|\[[A-Z_]+\])")
 _SUFFIX_CHARACTERS = 1500
+_HEADER_SHARE = 4  # of a prompt: at most its fourth part
 _CHARACTERS_PER_TOKEN = 3  # of code, cautiously; a window that is too long all the same is cut by tokens
 _ABLE = "Models that can: {names}. Install one: velospec model install smollm2-135m-fim"
 
@@ -110,6 +111,8 @@ class InfillFormat:
         `prefix`. Raises ContextError where `limit` leaves no room.
         """
         header = self._header_ids(path) if "header" in self.parts else []
+        if len(header) > limit // _HEADER_SHARE:
+            header = []  # a very long name would take the place of the text
         room = limit - len(self.parts) - len(header)
         if room < 16:
             raise ContextError(
