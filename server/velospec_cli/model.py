@@ -125,7 +125,7 @@ def install(  # noqa: PLR0913 - each is an option of the command line
 
     A file of your own, or one of another program, is used where it lies and never copied or changed.
     """
-    wanted = model or _suggest(ask=not yes and not as_json)
+    wanted = model if model is not None else _suggest(ask=not yes and not as_json)
     store = ModelStore()
     with Bars(_err) as bars:
         installed = install_model(wanted, store=store, name=name, force=force, progress=bars)
@@ -191,6 +191,8 @@ def info(name: _Named, *, as_json: _Json = False) -> None:
         _print_json(facts)
         return
     table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")  # a path or a sum that is cut short is of no use
     for key, value in rows.items():
         table.add_row(f"[dim]{key}[/]", escape(value))
     _out.print(table)

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tests.support.gguf_files import write_gguf
-from velospec.core.errors import ModelNotFoundError, SettingsError
+from velospec.core.errors import InstallError, ModelNotFoundError, SettingsError
 from velospec.models.store import ModelStore
 from velospec_cli.latency import expected_latency
 from velospec_cli.model import app
@@ -95,3 +95,16 @@ def test_info_tells_what_was_measured(home: Path, numerics: dict[str, object], s
     assert said in shown
     (folder / "profile.json").write_text("{", "utf-8")
     assert "not measured yet" in " ".join(model("info", "mine").output.split())
+
+
+def test_an_empty_name_installs_nothing(home: Path) -> None:
+    with pytest.raises(InstallError, match='no model "" in the catalogue'):
+        model("install", "", "--yes")
+
+
+def test_info_cuts_nothing_short(home: Path) -> None:
+    own = write_gguf(home / f"{'long' * 40}.gguf")
+    assert model("install", str(own), "--name", "mine", "--no-measure").exit_code == 0
+    shown = model("info", "mine").output
+    assert "…" not in shown
+    assert str(own) in "".join(line[10:].strip() for line in shown.splitlines())
