@@ -24,7 +24,7 @@ def vocabulary_file(name: str) -> Path:
     release = version("llama-cpp-python")
     path = _FOLDER / release / f"{name}.gguf"
     if not path.is_file():
-        with tarfile.open(_sdist(release)) as archive:
+        with tarfile.open(sdist()) as archive:
             member = archive.extractfile(f"llama_cpp_python-{release}/{_SOURCE.format(name=name)}")
             assert member is not None
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,9 @@ def vocabulary(name: str) -> LlamaVocabulary:
 
 
 @cache
-def _sdist(release: str) -> Path:
+def sdist() -> Path:
+    """The source distribution of the installed llama-cpp-python."""
+    release = version("llama-cpp-python")
     found = _FOLDER / f"llama_cpp_python-{release}.tar.gz"
     if not found.is_file():
         _FOLDER.mkdir(parents=True, exist_ok=True)

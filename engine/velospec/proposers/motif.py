@@ -1,0 +1,170 @@
+"""Drafts what followed the same shape of code under other names: `node = node.left` after `item = item.left`.
+
+The text is read as lexemes. In each window of the last ones, names become slots in order of appearance, while
+literals, operators and the layout stay; what followed the longest window seen before is replayed with the
+names that stand in the slots now. A name that had no slot is replayed as it was, or, after the dot behind a
+name, as the member last seen after that name. The replayed text becomes ids as the model would write them
+here, also in the middle of a lexeme. Knows the request's ids and what it was given to learn; no files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from velospec.backends.base import Vocabulary
+from velospec.core.draft import EMPTY, Draft, Verdict
+from velospec.proposers.cursor import split_at_cursor
+from velospec.proposers.motif_memory import FRESH, WINDOWS, Element, Found, MotifMemory, Views, views
+from velospec.proposers.motif_text import APART, BARRIER, MotifText, element_of, owner_of
+from velospec.proposers.structure.encoding import Encoder
+from velospec.proposers.structure.layout import Layout, absolute
+from velospec.proposers.structure.lexing import State, lexer
+
+_LEARNED = 60_000  # windows kept of what was learned; some 400 bytes each
+_BYTES_PER_ID = 6
+_SURE = 2 / 3  # share of its window's followers that a lexeme needs to be replayed
+
+
+class MotifProposer:
+    """The proposer `motif`."""
+
+    name = "motif"
+
+    def __init__(self, vocabulary: Vocabulary, *, language: str = "") -> None:
+        self._vocabulary = vocabulary
+        self._encoder = Encoder(vocabulary)
+        self._language = language
+        self._learned = MotifMemory(_LEARNED)
+        self._text = MotifText(vocabulary, language)
+
+    def use_language(self, name: str) -> None:
+        """The language of the next request; an unknown one is read by what most have in common."""
+        if name != self._language:
+            self._language = name
+            self._text = MotifText(self._vocabulary, name)
+
+    def begin(self, ids: Sequence[int]) -> None:
+        """Start a request; what `ids` have in common with the last one's text need not be read again."""
+        others, before = split_at_cursor(ids, self._vocabulary.control_ids)
+        stream = [token for part in others for token in (*part, APART)]
+        self._text.become([*stream, *before])
+
+    def extend(self, ids: Sequence[int]) -> None:
+        for token in ids:
+            self._text.append(token)
+
+    def propose(self, limit: int) -> Draft:
+        text = self._text
+        if limit < 1 or not text.ids:
+            return EMPTY
+        pending = text.state.pending
+        replay = self._replay(text.elements, text.layout, pending, limit, taken=False)
+        if replay is None and pending.strip():
+            elements, layout = text.closed()
+            if elements[-1].named and not text.names[elements[-1].text]:
+                return EMPTY  # a name under way
+            replay = self._replay(elements, layout, b"", limit, taken=True)
+        if replay is None:
+            return EMPTY
+        ids = self._encoder.after(text.ids, len(pending), replay.text, replay.sure)
+        return Draft(ids[:limit], self.name, replay.evidence, replay.prior) if ids else EMPTY
+
+    def observe(self, verdict: Verdict) -> None:
+        """Nothing to learn here: acceptance is counted by `control.acceptance`."""
+
+    def learn(self, text: str, language: str) -> None:
+        """Remember the motifs of `text`, beyond this request."""
+        reader = lexer(language)
+        state, lexemes = reader.feed(State(), text.encode())
+        elements = [BARRIER]
+        layout = Layout()
+        for lexeme in (*lexemes, *reader.peek(state)[1]):
+            element, layout = element_of(lexeme, layout)
+            self._learned.note(views(elements), element)
+            elements.append(element)
+
+    def forget(self) -> None:
+        """Forget all that was learned beyond this request."""
+        self._learned.clear()
+
+    def _replay(
+        self, elements: Sequence[Element], layout: Layout, pending: bytes, limit: int, *, taken: bool
+    ) -> _Replay | None:
+        """What follows `elements`, less the `pending` bytes that stand already; None if nothing is sure."""
+        tail = list(elements[-WINDOWS[-1] :])
+        standing = _KNOWN_NAME if taken and tail[-1].named else _NOVEL
+        out = b""
+        sure = 0
+        first: tuple[Found, bool] | None = None
+        while len(out) - len(pending) < limit * _BYTES_PER_ID:
+            seen = views(tail)
+            found, learned = self._find(seen)
+            if found is None:
+                break
+            element = _resolve(found, seen, tail, self._text.members)
+            lead, layout = absolute(element.lead, layout)
+            out += lead + element.text
+            if not (out.startswith(pending) or pending.startswith(out)):
+                return None
+            if found.times < _SURE * found.total:
+                break
+            if first is None and len(out) > len(pending):
+                if self._text.repeats(tail, element):
+                    return None
+                first = found, learned
+            sure = len(out)
+            tail.append(element)
+        return None if first is None else _Replay(out[len(pending) :], sure - len(pending), *first, standing)
+
+    def _find(self, seen: Views) -> tuple[Found | None, bool]:
+        """What the longest known window says, and whether it is known from `learn` alone."""
+        live = self._text.memory.find(seen)
+        learned = self._learned.find(seen) if len(self._learned) else None
+        if learned is not None and (live is None or live.length < learned.length):
+            return learned, True
+        return live, False
+
+
+class _Replay(NamedTuple):
+    """A text to follow, of which `sure` bytes are proposed, and what its first new lexeme rests on."""
+
+    text: bytes
+    sure: int
+    found: Found
+    learned: bool  # known from `learn` alone
+    standing: int  # one of the below
+
+    @property
+    def reach(self) -> int:
+        """The window's length, in three classes."""
+        return self.found.length * 3 // len(WINDOWS)
+
+    @property
+    def evidence(self) -> int:
+        """Standing, window length, agreement of what followed, source."""
+        found = self.found
+        agreement = 2 if found.times < found.total else 1 if found.times > 1 else 0
+        return ((self.standing * 3 + self.reach) * 3 + agreement) * 2 + self.learned
+
+    @property
+    def prior(self) -> float:
+        if self.found.times < self.found.total:
+            return _PRIOR_OF_MANY
+        return _PRIORS[self.standing][self.reach]
+
+
+_NOVEL, _KNOWN_NAME = range(2)
+"""Where a replay stands: behind a complete lexeme, or a name that may be one, since it occurred before."""
+_PRIORS = ((0.4, 0.5, 0.6), (0.4, 0.5, 0.5))
+_PRIOR_OF_MANY = 0.3  # where not all agree
+
+
+def _resolve(found: Found, seen: Views, before: Sequence[Element], members: dict[bytes, bytes]) -> Element:
+    """The element that `found` stands for among the names at hand."""
+    lead, slot, text = found.follower
+    if slot >= 0:
+        return Element(lead, next(name for name, number in seen.slots.items() if number == slot), named=True)
+    if slot == FRESH and (owner := owner_of(before)) is not None:
+        text = members.get(owner, text)
+    return Element(lead, text, slot == FRESH)
