@@ -19,6 +19,7 @@ from velospec.learning.token_rules import MAX_IDS, Context, TokenRule, TokenRule
 LENGTHS = 16
 """Evidence is LENGTHS times the tier, plus twice the class of context length, plus 1 for a long draft."""
 
+_TRUST = 0.8  # how often a model does what the authors of other code did, until that is counted
 _LONG = 4  # ids of a draft that is a long one
 _LEAST_CHANCE = 0.3  # of all of a draft's ids, as the rules say
 _FAILURES = 4  # in a row, until a rule rests
@@ -80,7 +81,7 @@ class NgramRules:
         most = min(limit, LIMITS[rule.tier].draft)
         ids = self._write(first, most)
         evidence = LENGTHS * rule.tier + 2 * min((len(context) + 1) // 2, 5) + (len(ids) >= _LONG)
-        return Draft(tuple(ids), self.name, evidence, rule.chance)
+        return Draft(tuple(ids), self.name, evidence, _TRUST * rule.chance)
 
     def observe(self, verdict: Verdict) -> None:
         """Nothing left to learn: `extend` has compared every draft, scored or not, with what was decided."""
