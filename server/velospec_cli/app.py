@@ -6,10 +6,12 @@ its cause and its remedy, never with a traceback.
 
 from __future__ import annotations
 
+import signal
 import sys
 from dataclasses import dataclass
 from importlib import import_module
 from io import TextIOWrapper
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -103,11 +105,22 @@ def _velospec(
         typer.echo(context.get_help())
 
 
+def _end(number: int, _frame: FrameType | None) -> None:
+    sys.exit(128 + number)
+
+
 def main() -> None:
-    """Run `velospec`. Exits with 0, 1 (an error with a remedy), 2 (wrong usage) or 130 (interrupted)."""
+    """Run `velospec`.
+
+    Exits with 0, 1 (an error with a remedy), 2 (wrong usage), or 128 and the number of a signal that ended it.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # not where a test or a caller has put something else
             stream.reconfigure(errors="replace")  # a terminal without bullets and dashes gets question marks
+    for name in ("SIGTERM", "SIGHUP"):  # end as by an interrupt: with what was begun cleared away
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # nohup has it ignored
+            signal.signal(number, _end)
     try:
         app(prog_name="velospec")
     except OSError as error:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.support.repository import clean_environment, command
@@ -117,6 +120,36 @@ def test_a_terminal_of_few_characters_is_enough(arguments: tuple[str, ...], tmp_
     )
     assert (result.returncode, result.stderr) == (0, b"")
     assert result.stdout.isascii()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a process ends without being asked there")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_an_installation_and_leaves_nothing(number: signal.Signals, tmp_path: Path) -> None:
+    """The `pip` here says its process number and then waits, as for a slow network."""
+    fake = tmp_path / "modules" / "pip"
+    fake.mkdir(parents=True)
+    (fake / "__init__.py").write_text("")
+    (fake / "__main__.py").write_text(
+        "import os, time\nopen(os.environ['PID'], 'w').write(f'{os.getpid()}.')\ntime.sleep(100)\n"
+    )
+    told = tmp_path / "pid"
+    home = tmp_path / "home"
+    environment = {"VELOSPEC_HOME": str(home), "PYTHONPATH": str(fake.parent), "PID": str(told)}
+    with subprocess.Popen(
+        [command("velospec"), "model", "install", "smollm2-135m-fim"],
+        env={**clean_environment(), **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as process:
+        while not (told.exists() and told.read_text().endswith(".")):
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(number)
+        output, _ = process.communicate(timeout=30)
+    assert process.returncode == 128 + number, output
+    assert [file.name for file in (home / "data" / "models").iterdir()] == [".lock"]
+    assert not psutil.pid_exists(int(told.read_text().rstrip(".")))
 
 
 def test_a_home_that_is_no_folder_is_told_in_a_line(tmp_path: Path) -> None:
