@@ -112,7 +112,7 @@ def _end(number: int, _frame: FrameType | None) -> None:
 def main() -> None:
     """Run `velospec`.
 
-    Exits with 0, 1 (an error with a remedy), 2 (wrong usage), or 128 and the number of a signal that ended it.
+    Exits with 0, 1 (an error with a remedy), 2 (wrong usage), or 128 plus the number of a signal.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # not where a test or a caller has put something else
