@@ -27,7 +27,9 @@ from velospec.learning.library import RuleLibrary
 from velospec.models.infill import InfillFormat
 from velospec.models.store import InstalledModel
 from velospec.profile import Conditions, Profile, load_profile
+from velospec.proposers.ast_shadow import AstShadow
 from velospec.proposers.base import Proposer
+from velospec.proposers.motif import MotifProposer
 from velospec.proposers.ngram_rules import NgramRules
 from velospec.proposers.suffix import CorpusProposer, SuffixProposer
 from velospec.proposers.syntax_fsm import SyntaxFsm
@@ -59,6 +61,7 @@ class Engine:
         self._infill: InfillFormat | None = None
         self._rules = RuleLibrary(backend.vocabulary, model.folder, model.sha256)
         self._corpus = CorpusProposer()
+        self._motif = MotifProposer(backend.vocabulary)
         self._decoder = self._compose()
 
     @classmethod
@@ -223,7 +226,11 @@ class Engine:
     def use_corpus(self, texts: Iterable[str]) -> None:
         """Draft from `texts` too, such as the other files of a project, in place of those given before."""
         encode = self._backend.vocabulary.encode
-        self._corpus.use(CorpusIndex(encode(text) for text in texts))
+        kept = list(texts)
+        self._corpus.use(CorpusIndex(encode(text) for text in kept))
+        self._motif.forget()
+        for text in kept:
+            self._motif.learn(text, detect("", text))
 
     def forget(self, document: str) -> None:
         """Let others have the slot of a closed document."""
@@ -248,7 +255,9 @@ class Engine:
             SuffixProposer(),
             self._corpus,
             NgramRules(self._rules.rules),
+            self._motif,
             SyntaxFsm(self._backend.vocabulary),
+            AstShadow(self._backend.vocabulary),
         ]
         return Decoder(self._backend, proposers, selector, rollback=self._backend.can_rollback)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import tracemalloc
 from collections.abc import Sequence
 
 import pytest
@@ -14,7 +14,7 @@ from tests.support.vocabularies import vocabulary
 from velospec.backends.base import Vocabulary
 from velospec.core.draft import EMPTY
 from velospec.proposers.motif import MotifProposer
-from velospec.proposers.motif_memory import FRESH, Element, Follower, MotifMemory, views
+from velospec.proposers.motif_memory import FRESH, WINDOWS, Element, Follower, MotifMemory, views
 from velospec.proposers.structure.layout import Layout, absolute, relative
 from velospec.proposers.structure.lexing import Kind
 from velospec.proposers.suffix import SuffixProposer
@@ -205,21 +205,22 @@ def test_typing_on_reads_only_what_is_new(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_the_memory_is_bounded_and_small() -> None:
-    memory = MotifMemory(1000)
-    elements = [Element(b" ", b"x%d" % number, named=False) for number in range(600)]
-    for end in range(len(elements)):
-        memory.note(views(elements[max(0, end - 20) : end]), elements[end])
-    assert len(memory) == 1000
-    entry = next(iter(memory._counts.values()))
-    follower = next(iter(entry))
-    size = sys.getsizeof(entry) + sys.getsizeof(follower) + sys.getsizeof(follower.text) + 3 * 32
-    assert size < 500
-    assert memory.find(views(elements[-30:-1])) is not None
-    assert memory.find(views(elements[:20])) is None
+    elements = [Element(b" ", b"x%d" % number, named=False) for number in range(6000)]
+    seen = [views(elements[max(0, end - 20) : end]) for end in range(len(elements))]
+    tracemalloc.start()
+    memory = MotifMemory(40_000)
+    for before, element in zip(seen, elements, strict=True):
+        memory.note(before, element)
+    size = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert 30_000 - len(WINDOWS) <= len(memory) <= 40_000
+    assert size / len(memory) < 160
+    assert memory.find(seen[-1]) is not None
+    assert memory.find(seen[20]) is None
 
 
 def test_slots_are_numbered_by_appearance_and_names_without_a_slot_are_fresh() -> None:
-    memory = MotifMemory(10)
+    memory = MotifMemory(100)
     sign = Element(b" ", b"=", named=False)
     a, b, c = (Element(b" ", name, named=True) for name in (b"a", b"b", b"c"))
     memory.note(views([a, sign, b]), a)
@@ -229,7 +230,13 @@ def test_slots_are_numbered_by_appearance_and_names_without_a_slot_are_fresh() -
     assert found is not None
     assert found.follower == Follower(b" ", 1, b"")
     assert (found.times, found.total) == (2, 3)
-    assert Follower(b" ", FRESH, b"c") in next(iter(memory._counts.values()))
+    only = MotifMemory(100)
+    only.note(views([a, sign, b]), c)
+    found = only.find(views([c, sign, a]))
+    assert found is not None
+    assert found.follower == Follower(b" ", FRESH, b"c")
+    only.take_back(views([a, sign, b]), c)
+    assert len(only) == 0
     assert memory.find(views([c, sign, c])) is None
 
 

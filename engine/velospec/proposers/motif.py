@@ -21,7 +21,7 @@ from velospec.proposers.structure.encoding import Encoder
 from velospec.proposers.structure.layout import Layout, absolute
 from velospec.proposers.structure.lexing import State, lexer
 
-_LEARNED = 60_000  # windows kept of what was learned; some 400 bytes each
+_LEARNED = 250_000  # windows kept of what was learned, 8 a lexeme; about 30 MB
 _BYTES_PER_ID = 6
 _SURE = 2 / 3  # share of its window's followers that a lexeme needs to be replayed
 

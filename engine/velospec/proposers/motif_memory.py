@@ -7,7 +7,8 @@ kept; the longest that was seen before counts. Knows no tokens and no bytes of t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 WINDOWS = (3, 4, 5, 6, 7, 9, 12, 20)
@@ -78,50 +79,69 @@ class Found(NamedTuple):
 
 
 class MotifMemory:
-    """Counts of followers. At most `capacity` windows, the oldest forgotten first."""
+    """Counts of followers. At most `capacity` windows; when they are full, the oldest quarter is forgotten.
+
+    A window costs about 120 bytes while one follower was seen once, which is so of most.
+    """
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._counts: dict[int, dict[Follower, int]] = {}
+        self._counts: dict[int, Follower | dict[Follower, int]] = {}  # a follower alone was seen once
+        self._followers: dict[Follower, Follower] = {}  # each kept once
 
     def __len__(self) -> int:
         return len(self._counts)
 
     def note(self, seen: Views, element: Element) -> None:
         """Take note that `element` followed."""
-        whole = element.abstract(seen.slots)
-        for key, names in seen.windows:
-            follower = whole if whole.slot < names else Follower(whole.lead, FRESH, element.text)
-            counts = self._counts.get(key)
-            if counts is None:
-                if len(self._counts) >= self._capacity:
-                    del self._counts[next(iter(self._counts))]
-                counts = self._counts[key] = {}
-            counts[follower] = counts.get(follower, 0) + 1
+        if len(self._counts) + len(WINDOWS) > self._capacity:
+            self._shrink()
+        for key, follower in self._each(seen, element):
+            known = self._counts.get(key)
+            if known is None:
+                self._counts[key] = self._followers.setdefault(follower, follower)
+            elif isinstance(known, dict):
+                known[follower] = known.get(follower, 0) + 1
+            else:
+                self._counts[key] = {known: 2} if known == follower else {known: 1, follower: 1}
 
     def take_back(self, seen: Views, element: Element) -> None:
         """Undo a `note`."""
-        whole = element.abstract(seen.slots)
-        for key, names in seen.windows:
-            follower = whole if whole.slot < names else Follower(whole.lead, FRESH, element.text)
-            counts = self._counts.get(key, {})
-            left = counts.get(follower, 0) - 1
-            if left > 0:
-                counts[follower] = left
-            elif left == 0:
-                del counts[follower]
-                if not counts:
-                    del self._counts[key]
+        for key, follower in self._each(seen, element):
+            known = self._counts.get(key)
+            if isinstance(known, dict) and follower in known:
+                known[follower] -= 1
+                if not known[follower]:
+                    del known[follower]
+                if list(known.values()) == [1]:
+                    self._counts[key] = next(iter(known))
+            elif known == follower:
+                del self._counts[key]
 
     def find(self, seen: Views) -> Found | None:
         """What followed the longest window that is known."""
         for length in range(len(seen.windows) - 1, -1, -1):
-            counts = self._counts.get(seen.windows[length].key)
-            if counts:
-                # Of equals the latest: dicts keep their order, and what is near is more alike.
-                follower = max(reversed(counts), key=counts.__getitem__)
-                return Found(follower, counts[follower], sum(counts.values()), length)
+            known = self._counts.get(seen.windows[length].key)
+            if isinstance(known, dict):
+                # Of equals the later: what is near is more alike.
+                follower = max(reversed(known), key=known.__getitem__)
+                return Found(follower, known[follower], sum(known.values()), length)
+            if known is not None:
+                return Found(known, 1, 1, length)
         return None
 
     def clear(self) -> None:
         self._counts.clear()
+        self._followers.clear()
+
+    @staticmethod
+    def _each(seen: Views, element: Element) -> Iterator[tuple[int, Follower]]:
+        """Each window's key, and `element` as it stands in that window."""
+        whole = element.abstract(seen.slots)
+        for key, names in seen.windows:
+            yield key, whole if whole.slot < names else Follower(whole.lead, FRESH, element.text)
+
+    def _shrink(self) -> None:
+        for key in list(islice(self._counts, self._capacity // 4)):
+            del self._counts[key]
+        self._followers.clear()
