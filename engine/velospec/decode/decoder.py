@@ -51,7 +51,7 @@ class Decoder:
     ) -> None:
         """`rollback` says whether the backend can cut a slot back; without it nothing is drafted.
 
-        `prefill_chunk` is how many ids are read between two looks at the deadline; 64 read nearly as fast as
+        `prefill_chunk` is the most ids read between two looks at the deadline; 64 read nearly as fast as
         more (97 % on a two-core machine), and are over in a fifth of a second there.
         """
         vocabulary = backend.vocabulary

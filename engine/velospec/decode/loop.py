@@ -18,6 +18,7 @@ from velospec.core.draft import EMPTY, Draft, Verdict
 from velospec.core.errors import CancelledError
 from velospec.core.request import FinishReason
 from velospec.decode.output import Output
+from velospec.decode.pace import Pace
 from velospec.decode.slots import Slot
 from velospec.decode.tally import Tally
 from velospec.proposers.base import LanguageAware, Proposer
@@ -51,12 +52,12 @@ class Loop:
         max_draft: int,
         prefill_chunk: int,
     ) -> None:
-        """`max_draft` is the longest draft in ids; `prefill_chunk` the ids between two cancel checks."""
+        """`max_draft` is the longest draft in ids; `prefill_chunk` the most ids read between two looks."""
         self._proposers = {proposer.name: proposer for proposer in proposers}
         self._selector = selector
         self._verifier = verifier
         self._max_draft = max_draft
-        self._prefill_chunk = prefill_chunk
+        self._pace = Pace(prefill_chunk)
 
     def run(self, job: Job) -> FinishReason:
         """Decode until a rule ends it. The slot then holds no id that was not decided.
@@ -90,8 +91,10 @@ class Loop:
         while (start := len(job.slot.ids)) < end:
             if not _may_go_on(job):
                 return False
-            chunk = job.prompt[start : min(start + self._prefill_chunk, end)]
+            chunk = job.prompt[start : min(start + self._pace.ids, end)]
+            started = time.perf_counter()
             job.slot.prefill(chunk)
+            self._pace.observe(len(chunk), time.perf_counter() - started)
             job.tally.prefilled_tokens += len(chunk)
         job.tally.end_prefill()
         return _may_go_on(job)
