@@ -229,8 +229,7 @@ class Engine:
         kept = list(texts)
         self._corpus.use(CorpusIndex(encode(text) for text in kept))
         self._motif.forget()
-        for text in kept:
-            self._motif.learn(text, detect("", text))
+        self._motif.learn((text, detect("", text)) for text in kept)
 
     def forget(self, document: str) -> None:
         """Let others have the slot of a closed document."""

@@ -13,7 +13,7 @@ from tests.support.syntax_trees import trees
 from tests.support.vocabularies import vocabulary
 from velospec.backends.scripted import ScriptedVocabulary
 from velospec.core.draft import EMPTY
-from velospec.proposers.ast_shadow import AstShadow
+from velospec.proposers.ast_shadow import _PRIORS, AstShadow
 from velospec.proposers.structure.duties import Reason
 from velospec.proposers.structure.lexing import Lexeme, State, lexer
 from velospec.proposers.structure.outline import Outline, advance
@@ -85,7 +85,22 @@ CASES = [
     ("sql", "SELECT 'a, f(", ""),
     # No language, no structure.
     ("", "if x:", ""),
-    ("html", "<p>", ""),
+    ("css", "a {", ""),
+    # Markup.
+    ("html", "<div>\n  <p>text</", "p>"),
+    ("html", "<div>\n  <p>text</p>\n<", ""),
+    ("html", "<div>\n  <p>text</p>\n</", "div>"),
+    ("html", "<div>\n  <p>text</p>\n</d", "iv>"),
+    ("html", '<ul>\n  <li class="a > b">Some text', "</li>"),
+    ("html", "<ul>\n  <li>", ""),
+    ("html", "<p>a<br>b<img src='x'/>c", "</p>"),
+    ("html", "<p>a</", "p>"),
+    ("html", "<p>a <!-- </p></", ""),
+    ("html", "<p>a <!-- </div> --></", "p>"),
+    ("html", '<div><script>if (a < b) { x = "</p>"', ""),
+    ("html", "<div><script>a < b</script></", "div>"),
+    ("html", '<p title="</', ""),
+    ("html", "<!DOCTYPE html>\n<html>\n<p>a < b</", "p>"),
 ]
 
 
@@ -130,6 +145,10 @@ def test_evidence_tells_the_reason() -> None:
         "x = f(a)": ("LINE", 0),
         "x = 'a'": ("LINE", 1),
     }
+
+
+def test_every_reason_has_a_prior() -> None:
+    assert set(_PRIORS) == set(Reason)
 
 
 def test_is_mostly_right_about_the_standard_library() -> None:
@@ -209,7 +228,26 @@ def test_units_of_indentation_are_the_last_seen() -> None:
 
 LINES = st.lists(
     st.sampled_from(
-        ["if x:", "\n", "    ", "\t", "return", " f(a", ")", '"', "'", "#", "}", " {", ";", "é", "else"]
+        [
+            "if x:",
+            "\n",
+            "    ",
+            "\t",
+            "return",
+            " f(a",
+            ")",
+            '"',
+            "'",
+            "#",
+            "}",
+            " {",
+            ";",
+            "é",
+            "else",
+            "<p>",
+            "</",
+            "<!--",
+        ]
     ),
     max_size=30,
 ).map("".join)
@@ -217,7 +255,7 @@ LINES = st.lists(
 
 @settings(max_examples=150, deadline=None)
 @given(
-    language=st.sampled_from(["python", "c", "javascript", "json", "sql"]),
+    language=st.sampled_from(["python", "c", "javascript", "json", "sql", "html"]),
     first=LINES,
     second=LINES,
     cut=st.integers(0, 40),

@@ -14,7 +14,9 @@ from velospec.backends.scripted import ScriptedBackend, ScriptedVocabulary, hash
 from velospec.core.cancellation import CancelToken
 from velospec.core.request import Completion, FinishReason, Limits
 from velospec.decode.decoder import Decoder, Task
+from velospec.proposers.ast_shadow import AstShadow
 from velospec.proposers.base import Proposer
+from velospec.proposers.motif import MotifProposer
 from velospec.proposers.suffix import SuffixProposer
 
 WORDS = (
@@ -46,6 +48,7 @@ class Case:
     min_rows: int
     context: int
     chunk: int
+    language: str = "python"
 
     def backend(self) -> ScriptedBackend:
         rule = hash_rule(VOCABULARY, seed=self.seed, order=self.order, likely=LIKELY)
@@ -54,7 +57,8 @@ class Case:
     def run(self, backend: ScriptedBackend, *proposers: Proposer) -> Completion:
         selector = eager_selector(self.min_rows)
         decoder = Decoder(backend, proposers, selector, prefill_chunk=self.chunk)
-        task = Task("doc", self.prompt, self.limits, self.heal, self.cursor_line, speculate=bool(proposers))
+        task = Task("doc", self.prompt, self.limits, self.heal, self.cursor_line)
+        task = replace(task, speculate=bool(proposers), language=self.language)
         return decoder.complete(task, CancelToken())
 
 
@@ -76,6 +80,7 @@ cases = st.builds(
     min_rows=st.sampled_from([1, 2]),
     context=st.integers(41, 100),
     chunk=st.sampled_from([1, 3, 64]),
+    language=st.sampled_from(["python", "c", "html", ""]),
 )
 
 
@@ -84,6 +89,8 @@ def proposers_for(case: Case, answer: Sequence[int]) -> list[list[Proposer]]:
     size = VOCABULARY.size
     return [
         [SuffixProposer()],
+        [MotifProposer(VOCABULARY)],
+        [AstShadow(VOCABULARY)],
         [Oracle(known, size)],
         [Oracle(known, size, spoil=0.2, seed=case.seed)],
         [AlwaysWrong(known, size)],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -101,12 +101,28 @@ def test_learns_beyond_the_request_and_forgets(known: Vocabulary) -> None:
     question = "\ndef f(walker):\n    while walker:\n        walker ="
     assert not draft_after(proposer, known, question)
     learned = "\ndef g(item):\n    while item:\n        item = item.parent\n    return item\n"
-    proposer.learn(learned, "python")
+    proposer.learn([(learned, "python")])
     assert draft_after(proposer, known, question).startswith(" walker.parent\n    return walker")
     proposer.begin(known.encode(question))
     assert proposer.propose(9).evidence % 2 == 1
     proposer.forget()
     assert not draft_after(proposer, known, question)
+
+
+def test_learning_stops_where_the_memory_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("velospec.proposers.motif._LEARNED", 400)
+    monkeypatch.setattr("velospec.proposers.motif._ROOM", 300)
+    proposer = motif(vocabulary("starcoder"))
+    read = []
+
+    def texts() -> Iterator[tuple[str, str]]:
+        for number in range(9):
+            read.append(number)
+            yield f"value{number} = other({number}, 'a') + more[{number}]\n", "python"
+
+    proposer.learn(texts())
+    assert read == [0, 1, 2]
+    assert 100 < len(proposer._learned) <= 400
 
 
 def test_evidence_grows_with_the_window_and_with_agreement(known: Vocabulary) -> None:

@@ -29,6 +29,7 @@ class Reason(IntEnum):
     SEMICOLON = 9  # a statement that is over: a new line
     BRACE = 10  # a block was closed
     ITEM = 11  # the next of a list or table
+    ELEMENT = 12  # an element of markup that is open
 
 
 class Duty(NamedTuple):
