@@ -203,9 +203,10 @@ def test_a_deadline_passed_while_reading_keeps_what_was_read(
     request = TextRequest("late", LONG.replace("value", "other"), Limits(max_tokens=4))
     done = engine.generate(request, token)
     assert (done.text, done.finish) == ("", FinishReason.DEADLINE)
-    assert done.statistics.prefilled_tokens == 64
+    read = done.statistics.prefilled_tokens
+    assert 8 <= read <= 64  # one chunk; how long it is depends on how fast the machine reads
     again = engine.generate(request, CancelToken())
-    assert again.statistics.reused_tokens == 64
+    assert again.statistics.reused_tokens == read
     assert again.statistics.new_tokens == 4
 
 
