@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from velospec.core.errors import InstallError
+from velospec.daemon.running import stop_daemons
 from velospec.models.install import install
 from velospec.models.store import InstalledModel, ModelStore
 
@@ -17,6 +20,13 @@ DEFAULT_MODEL = "smollm2-135m-fim"
 
 # Set on import, so that it holds for fixtures of every scope and for processes that tests start.
 os.environ["VELOSPEC_HOME"] = str(CACHE / "home")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_daemon_left() -> Iterator[None]:
+    """End what tests with the real model started in the shared home; it would stay for its idle time."""
+    yield
+    asyncio.run(stop_daemons())
 
 
 @pytest.fixture(scope="session")

@@ -164,3 +164,10 @@ def test_a_home_that_is_no_folder_is_told_in_a_line(tmp_path: Path) -> None:
 def test_a_fault_of_our_own_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ZeroDivisionError):
         run_main(monkeypatch, ZeroDivisionError())
+
+
+def test_runs_as_a_module_too() -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "velospec_cli", "--version"], capture_output=True, text=True, check=True
+    )
+    assert result.stdout == f"velospec {__version__}\n"

@@ -137,7 +137,7 @@ def real(tmp_path: Path, default_model: InstalledModel) -> Iterator[Wire]:
     wire = Wire(environment)
     yield wire
     wire.close()
-    stop = [sys.executable, "-m", "velospec_cli.app", "daemon", "stop"]
+    stop = [sys.executable, "-m", "velospec_cli", "daemon", "stop"]
     subprocess.run(stop, env={**os.environ, **environment}, check=True, capture_output=True)
 
 
