@@ -26,7 +26,7 @@ from velospec.daemon.running import statuses, stop_daemons
 from velospec.models.store import InstalledModel, ModelStore
 from velospec_cli import demo_view as view
 from velospec_cli.demo_client import Answer, EditorSession
-from velospec_cli.demo_speed import Speed, compare
+from velospec_cli.demo_speed import Speed, beginning, compare
 from velospec_cli.demo_spots import SPEED_FILES, SPOTS, Spot, copy_project
 from velospec_cli.editor import how_to_connect
 
@@ -176,7 +176,7 @@ def _frame(spot: Spot, typed: str, tail: str, answer: Answer) -> view.Frame:
 async def _show_speed(console: Console, model: InstalledModel, project: Path) -> None:
     """Measures decoding with and without drafts, and shows both."""
     files, max_tokens = SPEED_FILES
-    prompts = [(name, (project / name).read_text("utf-8").rstrip()) for name in files]
+    prompts = [(name, beginning((project / name).read_text("utf-8"))) for name in files]
     results: list[Speed] = []
     async with DaemonClient("velospec demo") as client:
         with _progress() as report:

@@ -35,6 +35,12 @@ class Speed:
         return self.speculative / self.plain if self.plain else 0.0
 
 
+def beginning(text: str) -> str:
+    """The first two thirds of a file's lines: after a whole file a model has little left to say."""
+    lines = text.splitlines()
+    return "\n".join(lines[: max(1, 2 * len(lines) // 3)]).rstrip()
+
+
 async def compare(
     client: DaemonClient, prompts: list[tuple[str, str]], *, model: str, max_tokens: int
 ) -> AsyncIterator[Speed]:

@@ -53,7 +53,7 @@ SPOTS = (
 """What the demo types, in this order."""
 
 SPEED_FILES = (("inventory/stock.py", "inventory/report.py", "web/stock.ts"), 128)
-"""The files whose text is continued to compare speeds, and for how many tokens each."""
+"""The files whose first two thirds are continued to compare speeds, and for how many tokens each."""
 
 
 def copy_project(folder: Path) -> Path:

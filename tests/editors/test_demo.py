@@ -14,7 +14,7 @@ from rich.console import Console
 
 from velospec.models.store import InstalledModel
 from velospec_cli import demo_view as view
-from velospec_cli.demo_speed import Speed
+from velospec_cli.demo_speed import Speed, beginning
 from velospec_cli.demo_spots import SPEED_FILES, SPOTS, copy_project
 
 VELOSPEC = Path(sys.executable).with_name("velospec")
@@ -98,6 +98,13 @@ def run_demo(*arguments: str, home: Path | None = None) -> subprocess.CompletedP
         timeout=280,
         check=False,
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("a\nb\nc\n", "a\nb"), ("a\n\n\nb\nc\nd\n", "a\n\n\nb"), ("a\n", "a"), ("", "")]
+)
+def test_speed_is_compared_after_two_thirds_of_a_file(text: str, expected: str) -> None:
+    assert beginning(text) == expected
 
 
 def test_an_unknown_model_is_named_with_a_remedy(tmp_path: Path) -> None:
