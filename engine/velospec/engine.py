@@ -13,6 +13,7 @@ from typing import Any, cast
 from velospec.backends.cancellable import CancellableBackend
 from velospec.backends.cpu import usable_cores
 from velospec.backends.llama_cpp import KvType, LlamaBackend, LlamaOptions, build_id
+from velospec.constraints.healing import ByteTable
 from velospec.control.acceptance import Acceptance
 from velospec.control.cost_model import CostModel
 from velospec.control.measure import measure_costs
@@ -62,6 +63,16 @@ class Engine:
         self._rules = RuleLibrary(backend.vocabulary, model.folder, model.sha256)
         self._corpus = CorpusProposer()
         self._motif = MotifProposer(backend.vocabulary)
+        self._proposers: list[Proposer] = [
+            SuffixProposer(),
+            self._corpus,
+            NgramRules(self._rules.rules),
+            self._motif,
+            SyntaxFsm(backend.vocabulary),
+            AstShadow(backend.vocabulary),
+        ]
+        self._acceptance = Acceptance()
+        self._healing = ByteTable(backend.vocabulary)
         self._decoder = self._compose()
 
     @classmethod
@@ -249,16 +260,10 @@ class Engine:
         return completion
 
     def _compose(self) -> Decoder:
-        selector = Selector(Acceptance(), self._cost, min_rows=self._backend.min_rows)
-        proposers: list[Proposer] = [
-            SuffixProposer(),
-            self._corpus,
-            NgramRules(self._rules.rules),
-            self._motif,
-            SyntaxFsm(self._backend.vocabulary),
-            AstShadow(self._backend.vocabulary),
-        ]
-        return Decoder(self._backend, proposers, selector, rollback=self._backend.can_rollback)
+        """A decoder over the backend's slots as they are now; what was learned goes on being used."""
+        selector = Selector(self._acceptance, self._cost, min_rows=self._backend.min_rows)
+        rollback = self._backend.can_rollback
+        return Decoder(self._backend, self._proposers, selector, rollback=rollback, healing=self._healing)
 
     def _configure(self, numerics: Numerics) -> None:
         """Reopen the slots, empty, under `numerics`."""

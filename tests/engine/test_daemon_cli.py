@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from tests.support.daemon_harness import short_home
 from velospec.core.errors import DaemonError
 from velospec.daemon.build import current_build
-from velospec.daemon.running import running_daemons, stop_daemons
+from velospec.daemon.running import running_daemons
 from velospec.daemon.supervisor import log_file
 from velospec_cli import daemon
 from velospec_cli.app import app
 from velospec_cli.status import show_daemons
 
-
-@pytest.fixture(autouse=True)
-def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    with short_home() as folder:
-        monkeypatch.setenv("VELOSPEC_HOME", str(folder))
-        yield folder
-        asyncio.run(stop_daemons(force=True))
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def velospec(*arguments: str) -> str:

@@ -7,28 +7,20 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.support.daemon_harness import ask, short_home
+from tests.support.daemon_harness import ask
 from tests.support.daemon_processes import client, kinds, listening, recovered, settings, until
 from velospec.core.errors import DaemonError, NativeCrashError, VeloSpecError
 from velospec.daemon.client import run_sync
 from velospec.daemon.exit_record import ExitRecord, Phase, explain, read_record
-from velospec.daemon.running import running_daemons, stop_daemons, supervisor_pid
+from velospec.daemon.running import running_daemons, supervisor_pid
 from velospec.daemon.supervisor import log_file
 
-
-@pytest.fixture(autouse=True)
-def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A home of the test's own; whatever daemon was started in it is gone afterwards."""
-    with short_home() as folder:
-        monkeypatch.setenv("VELOSPEC_HOME", str(folder))
-        yield folder
-        asyncio.run(stop_daemons(force=True))
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def test_sigkill_mid_request_is_an_error_then_a_working_answer_within_the_back_off() -> None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 
-from tests.support.daemon_harness import arrived, ask, outcome, run, served, short_home
+from tests.support.daemon_harness import arrived, ask, outcome, run, served
 from tests.support.scripted_engine import Script, scripted_model
 from velospec.core.errors import (
     DaemonError,
@@ -22,12 +20,7 @@ from velospec.daemon import worker as worker_module
 from velospec.daemon.jobs import Job, Task
 from velospec.daemon.worker import Worker
 
-
-@pytest.fixture(autouse=True)
-def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    with short_home() as folder:
-        monkeypatch.setenv("VELOSPEC_HOME", str(folder))
-        yield folder
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def test_a_cancelled_request_does_not_stop_the_load() -> None:

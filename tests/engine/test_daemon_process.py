@@ -9,13 +9,12 @@ import socket
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.support.daemon_harness import ask, short_home
+from tests.support.daemon_harness import ask
 from tests.support.daemon_processes import BUILD, client, kinds, listening, settings, until
 from tests.support.scripted_daemon import COMMAND
 from velospec.core.errors import DaemonError
@@ -27,14 +26,7 @@ from velospec.daemon.options import DaemonOptions
 from velospec.daemon.running import running_daemons, statuses, stop_daemons, supervisor_pid
 from velospec.daemon.supervisor import log_file
 
-
-@pytest.fixture(autouse=True)
-def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A home of the test's own; whatever daemon was started in it is gone afterwards."""
-    with short_home() as folder:
-        monkeypatch.setenv("VELOSPEC_HOME", str(folder))
-        yield folder
-        asyncio.run(stop_daemons(force=True))
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def test_ten_racing_clients_start_one_daemon() -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.support.daemon_harness import BUILD, Served, arrived, ask, outcome, run, served, short_home
+from tests.support.daemon_harness import BUILD, Served, arrived, ask, outcome, run, served
 from tests.support.scripted_engine import scripted_model
 from velospec.core.errors import (
     BackendError,
@@ -20,12 +18,7 @@ from velospec.core.errors import (
 from velospec.core.request import TextRequest
 from velospec.daemon.client import DaemonClient
 
-
-@pytest.fixture(autouse=True)
-def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    with short_home() as folder:
-        monkeypatch.setenv("VELOSPEC_HOME", str(folder))
-        yield folder
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def test_a_request_is_answered_and_streamed() -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.support.daemon_harness import BUILD, ask, outcome, run, served, short_home, wire
+from tests.support.daemon_harness import BUILD, ask, outcome, run, served, wire
 from velospec.core.request import TextRequest
 from velospec.daemon import protocol as p
 from velospec.daemon import session
@@ -18,11 +16,7 @@ from velospec.daemon import session
 HELLO = p.Hello(p.PROTOCOL, BUILD, "raw", 1)
 
 
-@pytest.fixture(autouse=True)
-def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    with short_home() as folder:
-        monkeypatch.setenv("VELOSPEC_HOME", str(folder))
-        yield folder
+pytestmark = pytest.mark.usefixtures("home")
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from velospec import (
 from velospec.backends.llama_cpp import LlamaBackend
 from velospec.control.acceptance import Acceptance
 from velospec.control.selector import Selector
+from velospec.core.draft import Draft
 from velospec.core.errors import CancelledError
 from velospec.core.statistics import Statistics
 from velospec.decode.decoder import Decoder, Task
@@ -238,3 +239,13 @@ def test_an_abandoned_measurement_leaves_the_engine_as_it_was(engine: Engine) ->
         engine.measure(abandon)
     assert engine.profile is profile
     assert infill(engine, PREFIX).token_ids == before.token_ids
+
+
+def test_reopened_slots_go_on_with_what_was_learned(engine: Engine) -> None:
+    draft = Draft((5,), "suffix", 1, 0.5)
+    for _ in range(20):
+        engine._acceptance.observe(draft, (5,))
+    engine._configure(engine.numerics)
+    assert engine._decoder._loop._selector._acceptance.probability(draft, 0) > 0.7
+    request = TextRequest("reopened", "def area(width, height):", Limits(max_tokens=8))
+    assert engine.generate(request, CancelToken()).statistics.new_tokens == 8
