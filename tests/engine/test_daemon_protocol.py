@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from velospec.core.errors import ProtocolError, SettingsError
 from velospec.core.request import Completion, FinishReason, InfillRequest, Limits, TextRequest
-from velospec.core.statistics import Statistics
+from velospec.core.statistics import ProposerCount, Statistics
 from velospec.daemon import protocol as p
 from velospec.daemon.build import current_build, newer
 from velospec.daemon.codec import from_plain, to_plain
@@ -56,7 +56,13 @@ def test_every_kind_of_frame_is_covered() -> None:
 
 
 def test_completion_comes_back_as_it_was() -> None:
-    counts = Statistics(prompt_tokens=3, decode_seconds=0.5, accepted_at=(1, 2), drafted_at=(2, 2))
+    counts = Statistics(
+        prompt_tokens=3,
+        decode_seconds=0.5,
+        accepted_at=(1, 2),
+        drafted_at=(2, 2),
+        proposers={"suffix": ProposerCount(1, 2, 1)},
+    )
     completion = Completion("x = 1", (5, 6), FinishReason.SCOPE, counts)
     assert from_plain(Completion, msgpack.unpackb(msgpack.packb(to_plain(completion)))) == completion
 

@@ -34,7 +34,7 @@ class Selector:
 
     def __init__(self, acceptance: Acceptance, cost: Cost, *, min_rows: int = 1) -> None:
         self._acceptance = acceptance
-        self._cost = cost
+        self.cost = cost
         self._min_rows = min_rows
 
     def choose(self, drafts: Iterable[Draft], context: int = 0) -> Draft:
@@ -42,7 +42,7 @@ class Selector:
 
         `context` is the number of positions in the KV cache, which the cost depends on.
         """
-        best, best_length, best_rate = EMPTY, 0, 1 / self._cost.seconds(self._min_rows, context)
+        best, best_length, best_rate = EMPTY, 0, 1 / self.cost.seconds(self._min_rows, context)
         for draft in drafts:
             length, rate = self._best_length(draft, context)
             if rate > best_rate:
@@ -54,7 +54,7 @@ class Selector:
         decided = verdict.ids
         for draft in drafts:
             self._acceptance.observe(draft, decided)
-        self._cost.observe(max(len(verdict.draft) + 1, self._min_rows), context, seconds)
+        self.cost.observe(max(len(verdict.draft) + 1, self._min_rows), context, seconds)
 
     def _best_length(self, draft: Draft, context: int) -> tuple[int, float]:
         survival, expected = 1.0, 1.0
@@ -62,7 +62,7 @@ class Selector:
         for length, chance in enumerate(self._acceptance.chances(draft), start=1):
             survival *= scale_odds(chance, CAUTION)
             expected += survival
-            rate = expected / self._cost.seconds(max(length + 1, self._min_rows), context)
+            rate = expected / self.cost.seconds(max(length + 1, self._min_rows), context)
             if rate > best_rate:
                 best_length, best_rate = length, rate
         return best_length, best_rate

@@ -36,11 +36,13 @@ class Verdict:
     """What became of one draft: its first `accepted` ids equal the target's choices, `bonus` follows them.
 
     `bonus` is the target's own choice after the accepted ids; every step yields `accepted + 1` tokens.
+    `margins` says for each of these how sure the target was: its largest logit minus the next.
     """
 
     draft: Draft
     accepted: int
     bonus: int
+    margins: tuple[float, ...] = ()
 
     @property
     def ids(self) -> tuple[int, ...]:

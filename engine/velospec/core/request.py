@@ -28,6 +28,7 @@ class Limits:
     max_lines: int | None = None
     indent_scope: bool = False
     budget_ms: float | None = None  # counted from when decoding starts to work on the request
+    ignore_end: bool = False  # an end token is an id like others, without text: for measurements of speed
 
 
 @dataclass(frozen=True, slots=True)

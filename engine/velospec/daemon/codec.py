@@ -1,13 +1,14 @@
 """Dataclasses to plain maps and back, checked field by field.
 
 Knows the few types that frames are made of: str, int, float, bool, None, Any, unions, tuples of one type,
-string enumerations and dataclasses. Knows nothing of frames, sockets or msgpack.
+maps from str to one type, string enumerations and dataclasses. Knows nothing of frames, sockets or msgpack.
 """
 
 from __future__ import annotations
 
 import math
 import types
+from collections.abc import Mapping
 from dataclasses import MISSING, asdict, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
@@ -58,16 +59,23 @@ def _value(kind: Any, value: object, where: str) -> Any:
     origin = get_origin(kind)
     if origin in (Union, types.UnionType):
         return _union(get_args(kind), value, where)
-    if origin is tuple:
-        if not isinstance(value, list | tuple):
-            raise _unfit(where, "a list", value)
-        element = get_args(kind)[0]
-        return tuple(_value(element, item, f"{where}[]") for item in value)
+    if origin in (tuple, Mapping):
+        return _collection(origin, get_args(kind), value, where)
     if is_dataclass(kind):
         return _dataclass(kind, value, where)
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return _member(kind, value, where)
     return _scalar(kind, value, where)
+
+
+def _collection(origin: Any, arguments: tuple[Any, ...], value: object, where: str) -> Any:
+    if origin is tuple:
+        if not isinstance(value, list | tuple):
+            raise _unfit(where, "a list", value)
+        return tuple(_value(arguments[0], item, f"{where}[]") for item in value)
+    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+        raise _unfit(where, "a map by name", value)
+    return {key: _value(arguments[1], item, f"{where}[]") for key, item in value.items()}
 
 
 def _union(kinds: tuple[Any, ...], value: object, where: str) -> Any:

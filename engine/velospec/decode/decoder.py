@@ -15,6 +15,7 @@ from velospec.control.selector import Selector
 from velospec.core.cancellation import CancelToken
 from velospec.core.errors import ContextError
 from velospec.core.request import Completion, Limits
+from velospec.core.step import OnStep
 from velospec.decode.loop import Job, Loop
 from velospec.decode.output import OnText, Output
 from velospec.decode.slots import Slots
@@ -69,8 +70,17 @@ class Decoder:
             prefill_chunk=prefill_chunk,
         )
 
-    def complete(self, task: Task, cancel: CancelToken, on_text: OnText | None = None) -> Completion:
-        """Decode `task` to its end; `on_text` is given each part of the text as soon as it is settled.
+    def complete(
+        self,
+        task: Task,
+        cancel: CancelToken,
+        on_text: OnText | None = None,
+        on_step: OnStep | None = None,
+    ) -> Completion:
+        """Decode `task` to its end.
+
+        `on_text` is given each part of the text as soon as it is settled; `on_step` is told of each step
+        before the text that it made.
 
         Raises:
             ContextError: The prompt is empty or leaves no room in the context.
@@ -83,7 +93,14 @@ class Decoder:
         # The last id decided needs no position of its own: it is never scored.
         room = min(task.limits.max_tokens, self._backend.context - len(task.ids) + 1)
         rules = StopRules(task.limits, task.cursor_line)
-        output = Output(self._backend.vocabulary, rules, room=room, heal=len(task.heal), on_text=on_text)
+        output = Output(
+            self._backend.vocabulary,
+            rules,
+            room=room,
+            heal=len(task.heal),
+            on_text=on_text,
+            end_ids=frozenset() if task.limits.ignore_end else None,
+        )
         job = Job(
             slot=slot,
             prompt=task.ids,
@@ -94,6 +111,7 @@ class Decoder:
             tally=Tally(len(task.ids), len(slot.ids)),
             speculate=task.speculate and self._rollback,
             language=task.language,
+            on_step=on_step,
         )
         finish = self._loop.run(job)
         text, kept = output.close()

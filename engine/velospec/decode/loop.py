@@ -17,6 +17,7 @@ from velospec.core.cancellation import CancelToken
 from velospec.core.draft import EMPTY, Draft, Verdict
 from velospec.core.errors import CancelledError
 from velospec.core.request import FinishReason
+from velospec.core.step import OnStep, Step
 from velospec.decode.output import Output
 from velospec.decode.pace import Pace
 from velospec.decode.slots import Slot
@@ -38,6 +39,7 @@ class Job:
     tally: Tally
     speculate: bool
     language: str = ""  # for proposers that are LanguageAware
+    on_step: OnStep | None = None
 
 
 class Loop:
@@ -78,7 +80,7 @@ class Loop:
         pending = job.prompt[-1]
         while True:
             verdict = self._step(job, pending)
-            finish = self._commit(job, verdict)
+            finish = job.output.extend(verdict.ids)
             if finish is not None:
                 return finish
             if not _may_go_on(job):
@@ -101,15 +103,31 @@ class Loop:
 
     def _step(self, job: Job, pending: int) -> Verdict:
         context = len(job.slot.ids)
+        started = time.perf_counter()
         offered = self._propose(job)
         draft = self._selector.choose(offered, context) if offered else EMPTY
-        started = time.perf_counter()
+        proposed = time.perf_counter()
         logits = job.slot.decode((pending, *draft.ids))
-        seconds = time.perf_counter() - started
+        scored = time.perf_counter()
         verdict = self._verifier.decide(logits, draft, job.constraint)
         job.slot.truncate(context + 1 + verdict.accepted)
-        self._selector.observe(offered, verdict, context, seconds)
-        job.tally.step(verdict)
+        rows = max(len(draft) + 1, job.slot.backend.min_rows)
+        expected = self._selector.cost.seconds(rows, context)
+        self._selector.observe(offered, verdict, context, scored - proposed)
+        self._learn(job, verdict)
+        step = Step(
+            verdict,
+            tuple(offered),
+            rows,
+            context,
+            propose_seconds=proposed - started,
+            score_seconds=scored - proposed,
+            decide_seconds=time.perf_counter() - scored,
+            expected_seconds=expected,
+        )
+        job.tally.step(step)
+        if job.on_step is not None:
+            job.on_step(step)
         return verdict
 
     def _propose(self, job: Job) -> list[Draft]:
@@ -129,7 +147,8 @@ class Loop:
             length = min(length, constraint.trim(draft.ids[:length]))
         return draft.cut(length)
 
-    def _commit(self, job: Job, verdict: Verdict) -> FinishReason | None:
+    def _learn(self, job: Job, verdict: Verdict) -> None:
+        """Tell the constraint and the proposers what was decided."""
         ids = verdict.ids
         if job.constraint is not None:
             job.constraint.advance(ids)
@@ -139,7 +158,6 @@ class Loop:
             owner = self._proposers.get(verdict.draft.proposer)
             if owner is not None:
                 owner.observe(verdict)
-        return job.output.extend(ids)
 
 
 def _may_go_on(job: Job) -> bool:

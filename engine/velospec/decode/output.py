@@ -27,9 +27,14 @@ class Output:
         room: int,
         heal: int = 0,
         on_text: OnText | None = None,
+        end_ids: frozenset[int] | None = None,
     ) -> None:
-        """`room` is the most ids that may be decided, `heal` the number of bytes to be spelled out again."""
+        """`room` is the most ids that may be decided, `heal` the number of bytes to be spelled out again.
+
+        `end_ids` end the completion; the vocabulary's if not given.
+        """
         self._vocabulary = vocabulary
+        self._end_ids = vocabulary.end_ids if end_ids is None else end_ids
         self._rules = rules
         self._heal = heal
         self._on_text = on_text
@@ -67,7 +72,7 @@ class Output:
 
     def _append(self, token: int) -> FinishReason | None:
         self.decided += 1
-        if token in self._vocabulary.end_ids:
+        if token in self._end_ids:
             return FinishReason.END
         piece = self._vocabulary.piece(token)
         if self._heal:

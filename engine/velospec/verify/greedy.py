@@ -45,22 +45,27 @@ class GreedyVerifier:
             BackendError: A row has no finite logit among the ids allowed there.
         """
         ids = draft.ids
+        margins: list[float] = []
         for index, proposed in enumerate(ids):
-            choice = self._choose(logits[index], constraint, ids[:index])
+            choice = self._choose(logits[index], constraint, ids[:index], margins)
             if choice != proposed:
-                return Verdict(draft, index, choice)
-        return Verdict(draft, len(ids), self._choose(logits[len(ids)], constraint, ids))
+                return Verdict(draft, index, choice, tuple(margins))
+        bonus = self._choose(logits[len(ids)], constraint, ids, margins)
+        return Verdict(draft, len(ids), bonus, tuple(margins))
 
-    def _choose(self, row: Row, constraint: Constraint | None, ahead: tuple[int, ...]) -> int:
+    def _choose(
+        self, row: Row, constraint: Constraint | None, ahead: tuple[int, ...], margins: list[float]
+    ) -> int:
         allowed = constraint.allowed(ahead) if constraint is not None else None
         if allowed is None:
             # The cheap path: one argmax, and a mask only where the winner may not be taken.
             choice = int(row.argmax())
             if choice not in self.banned and not np.isnan(row[choice]):
+                margins.append(_margin(row, choice))
                 return choice
-        return self._choose_masked(row, allowed)
+        return self._choose_masked(row, allowed, margins)
 
-    def _choose_masked(self, row: Row, allowed: Ids | None) -> int:
+    def _choose_masked(self, row: Row, allowed: Ids | None, margins: list[float]) -> int:
         masked = np.full(row.shape, -np.inf, dtype=np.float32)
         if allowed is None:
             masked[:] = row
@@ -74,4 +79,14 @@ class GreedyVerifier:
                 "The model gave no usable logit for any id that may come next.",
                 "If this happens again, reinstall the model: `velospec model install`.",
             )
+        margins.append(_margin(masked, choice))
         return choice
+
+
+def _margin(row: Row, choice: int) -> float:
+    """How far `choice` is above the next best; two passes over a row cost less than a partition of it."""
+    best = row[choice]
+    row[choice] = -np.inf
+    margin = float(best - row.max())
+    row[choice] = best
+    return margin
