@@ -13,26 +13,34 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from velospec.api import CancelToken as CancelToken
     from velospec.api import Completion as Completion
+    from velospec.api import Control as Control
+    from velospec.api import Drafting as Drafting
     from velospec.api import Engine as Engine
     from velospec.api import FinishReason as FinishReason
     from velospec.api import InfillRequest as InfillRequest
     from velospec.api import InstalledModel as InstalledModel
     from velospec.api import Limits as Limits
     from velospec.api import ModelStore as ModelStore
+    from velospec.api import ProposerCount as ProposerCount
     from velospec.api import Statistics as Statistics
+    from velospec.api import Step as Step
     from velospec.api import TextRequest as TextRequest
     from velospec.api import VeloSpecError as VeloSpecError
 
 __all__ = [
     "CancelToken",
     "Completion",
+    "Control",
+    "Drafting",
     "Engine",
     "FinishReason",
     "InfillRequest",
     "InstalledModel",
     "Limits",
     "ModelStore",
+    "ProposerCount",
     "Statistics",
+    "Step",
     "TextRequest",
     "VeloSpecError",
 ]

@@ -14,20 +14,26 @@ from __future__ import annotations
 from velospec.core.cancellation import CancelToken
 from velospec.core.errors import VeloSpecError
 from velospec.core.request import Completion, FinishReason, InfillRequest, Limits, TextRequest
-from velospec.core.statistics import Statistics
+from velospec.core.statistics import ProposerCount, Statistics
+from velospec.core.step import Step
+from velospec.drafting import Control, Drafting
 from velospec.engine import Engine
 from velospec.models.store import InstalledModel, ModelStore
 
 __all__ = [
     "CancelToken",
     "Completion",
+    "Control",
+    "Drafting",
     "Engine",
     "FinishReason",
     "InfillRequest",
     "InstalledModel",
     "Limits",
     "ModelStore",
+    "ProposerCount",
     "Statistics",
+    "Step",
     "TextRequest",
     "VeloSpecError",
 ]

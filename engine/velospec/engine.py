@@ -21,19 +21,14 @@ from velospec.control.selector import Selector
 from velospec.core.cancellation import CancelToken
 from velospec.core.request import Completion, InfillRequest, TextRequest
 from velospec.core.statistics import Statistics
+from velospec.core.step import OnStep
 from velospec.decode.decoder import Decoder, Task
 from velospec.decode.output import OnText
-from velospec.learning.index import CorpusIndex
+from velospec.drafting import Drafters, Drafting
 from velospec.learning.library import RuleLibrary
 from velospec.models.infill import InfillFormat
 from velospec.models.store import InstalledModel
 from velospec.profile import Conditions, Profile, load_profile
-from velospec.proposers.ast_shadow import AstShadow
-from velospec.proposers.base import Proposer
-from velospec.proposers.motif import MotifProposer
-from velospec.proposers.ngram_rules import NgramRules
-from velospec.proposers.suffix import CorpusProposer, SuffixProposer
-from velospec.proposers.syntax_fsm import SyntaxFsm
 from velospec.proposers.syntax_rules.domains import detect
 from velospec.verify.exact import Numerics, probe
 
@@ -60,20 +55,9 @@ class Engine:
         self._profile = profile
         self._cost = self._profile.cost if self._profile else CostModel.default()
         self._infill: InfillFormat | None = None
-        self._rules = RuleLibrary(backend.vocabulary, model.folder, model.sha256)
-        self._corpus = CorpusProposer()
-        self._motif = MotifProposer(backend.vocabulary)
-        self._proposers: list[Proposer] = [
-            SuffixProposer(),
-            self._corpus,
-            NgramRules(self._rules.rules),
-            self._motif,
-            SyntaxFsm(backend.vocabulary),
-            AstShadow(backend.vocabulary),
-        ]
-        self._acceptance = Acceptance()
         self._healing = ByteTable(backend.vocabulary)
-        self._decoder = self._compose()
+        self._rules = RuleLibrary(backend.vocabulary, model.folder, model.sha256)
+        self.use_drafting(Drafting())
 
     @classmethod
     def open(
@@ -83,6 +67,7 @@ class Engine:
         slots: int = 4,
         context: int = 2048,
         threads: int | None = None,
+        drafting: Drafting | None = None,
         progress: Fraction | None = None,
     ) -> Engine:
         """Load `model`.
@@ -92,6 +77,7 @@ class Engine:
             slots: Documents whose KV cache is kept at the same time.
             context: Positions per slot, cut to what the model was trained for.
             threads: Threads of a decode; None chooses one per physical core.
+            drafting: How to draft; None for the best there is.
             progress: Told the loaded fraction, 0 to 1; what it raises abandons the load.
 
         Raises:
@@ -112,6 +98,8 @@ class Engine:
         backend = LlamaBackend(model.path, options, progress)
         _touch_weights(backend)
         engine = cls(model, backend, conditions, profile)
+        if drafting is not None:
+            engine.use_drafting(drafting)
         engine._rules.prepare()  # now rather than in the first request: a new model takes seconds
         return engine
 
@@ -157,9 +145,13 @@ class Engine:
         }
 
     def infill(
-        self, request: InfillRequest, cancel: CancelToken, on_text: OnText | None = None
+        self,
+        request: InfillRequest,
+        cancel: CancelToken,
+        on_text: OnText | None = None,
+        on_step: OnStep | None = None,
     ) -> Completion:
-        """Complete at the cursor of `request`.
+        """Complete at the cursor of `request`; see `decode.decoder.Decoder.complete` for the two listeners.
 
         Raises:
             InfillError: The model has no infill format.
@@ -176,12 +168,16 @@ class Engine:
             speculate=request.speculate,
             language=detect(request.path, request.prefix + request.suffix),
         )
-        return self._complete(task, cancel, on_text)
+        return self._complete(task, cancel, on_text, on_step)
 
     def generate(
-        self, request: TextRequest, cancel: CancelToken, on_text: OnText | None = None
+        self,
+        request: TextRequest,
+        cancel: CancelToken,
+        on_text: OnText | None = None,
+        on_step: OnStep | None = None,
     ) -> Completion:
-        """Continue the prompt of `request`.
+        """Continue the prompt of `request`; see `decode.decoder.Decoder.complete` for the two listeners.
 
         Raises:
             ContextError: The prompt does not fit the context.
@@ -201,7 +197,7 @@ class Engine:
             speculate=request.speculate,
             language=detect("", request.prompt),
         )
-        return self._complete(task, cancel, on_text)
+        return self._complete(task, cancel, on_text, on_step)
 
     def measure(self, progress: Fraction | None = None, cancel: CancelToken | None = None) -> dict[str, Any]:
         """Probe the numerics and measure the speed, keep both as the model's profile, and use them.
@@ -236,11 +232,14 @@ class Engine:
 
     def use_corpus(self, texts: Iterable[str]) -> None:
         """Draft from `texts` too, such as the other files of a project, in place of those given before."""
-        encode = self._backend.vocabulary.encode
-        kept = list(texts)
-        self._corpus.use(CorpusIndex(encode(text) for text in kept))
-        self._motif.forget()
-        self._motif.learn((text, detect("", text)) for text in kept)
+        self._drafters.use_corpus(texts)
+
+    def use_drafting(self, drafting: Drafting) -> None:
+        """Draft by `drafting` from now on; acceptance starts anew, and the corpus is given up."""
+        self._drafting = drafting
+        self._drafters = Drafters(self._backend.vocabulary, self._rules)
+        self._acceptance = Acceptance()
+        self._decoder = self._compose()
 
     def forget(self, document: str) -> None:
         """Let others have the slot of a closed document."""
@@ -253,17 +252,20 @@ class Engine:
             self._profile = None
         self._backend.close()
 
-    def _complete(self, task: Task, cancel: CancelToken, on_text: OnText | None) -> Completion:
+    def _complete(
+        self, task: Task, cancel: CancelToken, on_text: OnText | None, on_step: OnStep | None
+    ) -> Completion:
         with cancel.interrupting(self._backend.abort):
-            completion = self._decoder.complete(task, cancel, on_text)
+            completion = self._decoder.complete(task, cancel, on_text, on_step)
         self.statistics += completion.statistics
         return completion
 
     def _compose(self) -> Decoder:
         """A decoder over the backend's slots as they are now; what was learned goes on being used."""
         selector = Selector(self._acceptance, self._cost, min_rows=self._backend.min_rows)
+        proposers = self._drafters.chosen(self._drafting)
         rollback = self._backend.can_rollback
-        return Decoder(self._backend, self._proposers, selector, rollback=rollback, healing=self._healing)
+        return Decoder(self._backend, proposers, selector, rollback=rollback, healing=self._healing)
 
     def _configure(self, numerics: Numerics) -> None:
         """Reopen the slots, empty, under `numerics`."""

@@ -9,7 +9,6 @@ import pytest
 
 from tests.support.prompts import PROMPTS
 from tests.support.proposers import FlatCost
-from tests.support.unending import unending
 from velospec import CancelToken, Engine, InfillRequest, InstalledModel, Limits
 from velospec.backends.base import Backend
 from velospec.control.acceptance import Acceptance
@@ -43,7 +42,7 @@ def answers(backend: Backend, proposer: Proposer | None) -> list[Completion]:
     done = []
     for number, prompt in enumerate(PYTHON):
         ids = backend.vocabulary.encode(prompt.text)
-        task = Task(str(number), ids, Limits(max_tokens=TOKENS), language="python")
+        task = Task(str(number), ids, Limits(max_tokens=TOKENS, ignore_end=True), language="python")
         done.append(decoder.complete(task, CancelToken()))
     for slot in range(backend.slots):
         backend.truncate(slot, 0)
@@ -52,7 +51,7 @@ def answers(backend: Backend, proposer: Proposer | None) -> list[Completion]:
 
 def test_each_proposer_is_right_at_times_and_changes_nothing(engine: Engine, tmp_path: Path) -> None:
     assert engine.numerics.exact, engine.numerics.reason
-    backend = unending(engine._backend)
+    backend = engine._backend
     for slot in range(backend.slots):
         backend.truncate(slot, 0)
     plain = answers(backend, None)
@@ -76,8 +75,8 @@ def test_an_engine_drafts_from_the_corpus_it_was_given(default_model: InstalledM
 
     def drafted() -> str:
         vocabulary = engine._backend.vocabulary
-        engine._corpus.begin(vocabulary.encode("x = 1\n" + prefix.rstrip()))
-        return b"".join(vocabulary.piece(token) for token in engine._corpus.propose(8).ids).decode()
+        engine._drafters.corpus.begin(vocabulary.encode("x = 1\n" + prefix.rstrip()))
+        return b"".join(vocabulary.piece(token) for token in engine._drafters.corpus.propose(8).ids).decode()
 
     try:
         plain = ask("plain", speculate=False)

@@ -10,7 +10,6 @@ import pytest
 from tests.support.following import draft_after
 from tests.support.prompts import PROMPTS
 from tests.support.proposers import FlatCost
-from tests.support.unending import unending
 from velospec import CancelToken, Engine, InstalledModel, Limits
 from velospec.backends.base import Backend
 from velospec.control.acceptance import Acceptance
@@ -42,7 +41,7 @@ def engine(default_model: InstalledModel) -> Iterator[Engine]:
 
 @pytest.fixture(scope="module")
 def backend(engine: Engine) -> Backend:
-    return unending(engine._backend)
+    return engine._backend
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +55,9 @@ def answers(backend: Backend, proposers: list[Proposer]) -> list[Completion]:
     done = []
     for prompt in CHOSEN:
         ids = backend.vocabulary.encode(prompt.text)
-        task = Task(prompt.name, ids, Limits(max_tokens=TOKENS), language=detect("", prompt.text))
+        task = Task(
+            prompt.name, ids, Limits(max_tokens=TOKENS, ignore_end=True), language=detect("", prompt.text)
+        )
         done.append(decoder.complete(task, CancelToken()))
     for slot in range(backend.slots):
         backend.truncate(slot, 0)
@@ -95,8 +96,10 @@ def test_what_is_read_id_by_id_is_what_the_model_wrote(backend: Backend, plain: 
 
 def test_an_engine_learns_the_motifs_of_its_corpus_and_forgets_them(engine: Engine) -> None:
     def drafted() -> str:
-        engine._motif.use_language("python")
-        return draft_after(engine._motif, engine._backend.vocabulary, "\nwhile walker:\n    walker =")
+        engine._drafters.motif.use_language("python")
+        return draft_after(
+            engine._drafters.motif, engine._backend.vocabulary, "\nwhile walker:\n    walker ="
+        )
 
     engine.use_corpus(["def root(item):\n    while item:\n        item = item.parent\n    return item\n"])
     assert drafted().startswith(" walker.parent\nreturn walker")

@@ -1,0 +1,88 @@
+"""How an engine drafts: which proposers it asks, by which policy it chooses, and the parts that do it.
+
+`Drafting` is what a caller says; `Drafters` are the proposers of one engine, with what they have learned of
+other texts. Everything here is one engine's own: nothing is shared between models or processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from velospec.backends.base import Vocabulary
+from velospec.core.errors import SettingsError
+from velospec.learning.index import CorpusIndex
+from velospec.learning.library import RuleLibrary
+from velospec.proposers.ast_shadow import AstShadow
+from velospec.proposers.base import Proposer
+from velospec.proposers.motif import MotifProposer
+from velospec.proposers.ngram_rules import NgramRules
+from velospec.proposers.suffix import CorpusProposer, SuffixProposer
+from velospec.proposers.syntax_fsm import SyntaxFsm
+from velospec.proposers.syntax_rules.domains import detect
+
+PROPOSERS = ("suffix", "corpus", "ngram", "motif", "syntax_fsm", "ast_shadow", "draft_model")
+"""The names of all proposers, in the order in which they are asked."""
+
+
+class Control(StrEnum):
+    """By what the draft and its length are chosen; all but the first are there to be compared with it."""
+
+    SELECTOR = "selector"  # most expected tokens per second
+    ADAPTIVE_K = "adaptive_k"  # a length that follows the acceptance of the last rounds
+    DENSITY = "density"  # a length by the share of the vocabulary that the grammar allows
+    FIXED = "fixed"  # always the same length
+
+
+@dataclass(frozen=True, slots=True)
+class Drafting:
+    """How to draft. The default is the best there is; the rest serves comparisons.
+
+    Raises:
+        SettingsError: a proposer has no such name, or the length is below 1.
+    """
+
+    proposers: frozenset[str] | None = None  # None asks all of them
+    control: Control = Control.SELECTOR
+    length: int = 8  # of every draft under FIXED
+    entropy_gate: bool = True  # whether the target's margins scale what the selector expects
+
+    def __post_init__(self) -> None:
+        unknown = sorted((self.proposers or frozenset()).difference(PROPOSERS))
+        if unknown:
+            raise SettingsError(f"There is no proposer {unknown[0]!r}.", f"There are {', '.join(PROPOSERS)}.")
+        if self.length < 1:
+            raise SettingsError(f"A draft cannot have {self.length} ids.", "Choose a length of 1 or more.")
+
+    def wants(self, proposer: str) -> bool:
+        """Whether the proposer of that name is asked."""
+        return self.proposers is None or proposer in self.proposers
+
+
+class Drafters:
+    """The proposers that draft from text: one engine's own, in the order of PROPOSERS."""
+
+    def __init__(self, vocabulary: Vocabulary, rules: RuleLibrary) -> None:
+        self._vocabulary = vocabulary
+        self.corpus = CorpusProposer()
+        self.motif = MotifProposer(vocabulary)
+        self._all: tuple[Proposer, ...] = (
+            SuffixProposer(),
+            self.corpus,
+            NgramRules(rules.rules),
+            self.motif,
+            SyntaxFsm(vocabulary),
+            AstShadow(vocabulary),
+        )
+
+    def chosen(self, drafting: Drafting) -> list[Proposer]:
+        """Those that `drafting` wants."""
+        return [proposer for proposer in self._all if drafting.wants(proposer.name)]
+
+    def use_corpus(self, texts: Iterable[str]) -> None:
+        """Draft from `texts` too, in place of those given before."""
+        kept = list(texts)
+        self.corpus.use(CorpusIndex(self._vocabulary.encode(text) for text in kept))
+        self.motif.forget()
+        self.motif.learn((text, detect("", text)) for text in kept)
