@@ -13,9 +13,12 @@ INFILL_TOKENS = ("<fim_prefix>", "<fim_suffix>", "<fim_middle>")
 
 
 def write_gguf(
-    path: Path, *, infill: bool = True, chat: bool = False, rows: int = 64, name: str = "tiny"
+    path: Path, *, infill: bool = True, chat: bool | str = False, rows: int = 64, name: str = "tiny"
 ) -> Path:
-    """A GGUF whose head is that of a llama model; its one tensor has `rows` rows of 32 values."""
+    """A GGUF whose head is that of a llama model; its one tensor has `rows` rows of 32 values.
+
+    `chat` is its chat template, True for one that shows the messages as they are.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_type("model")
@@ -25,7 +28,9 @@ def write_gguf(
     writer.add_tokenizer_model("gpt2")
     writer.add_token_list(["a", "b", *(INFILL_TOKENS if infill else ())])
     if chat:
-        writer.add_chat_template("{{ messages }}")
+        writer.add_bos_token_id(0)
+        writer.add_eos_token_id(1)
+        writer.add_chat_template(chat if isinstance(chat, str) else "{{ messages }}")
     writer.add_tensor("token_embd.weight", np.arange(rows * 32, dtype=np.float32).reshape(rows, 32))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()

@@ -41,6 +41,12 @@ class InfillError(VeloSpecError):
     code = "infill"
 
 
+class ChatError(VeloSpecError):
+    """The model has no chat template, or one that cannot be used, so it cannot answer messages."""
+
+    code = "chat"
+
+
 class ContextError(VeloSpecError):
     """The prompt does not fit the model's context."""
 
@@ -91,6 +97,7 @@ ERRORS: dict[str, type[VeloSpecError]] = {
         ModelLoadError,
         InstallError,
         InfillError,
+        ChatError,
         ContextError,
         BackendError,
         DaemonError,

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import mmap
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -68,25 +69,46 @@ def find_tokens(path: Path, wanted: Iterable[str]) -> dict[str, int]:
     names = {text.encode(): text for text in wanted}
     lengths = {len(name) for name in names}
     found: dict[str, int] = {}
+    with _tokens(path) as (cursor, count):
+        for token in range(count):
+            length = cursor.number(_U64)
+            if length in lengths and (text := names.get(cursor.view[cursor.at : cursor.at + length])):
+                found[text] = token
+            cursor.at += length
+    return found
+
+
+def token_texts(path: Path, wanted: Iterable[int]) -> dict[int, str]:
+    """The texts of those of the ids `wanted` that the vocabulary of `path` has.
+
+    Raises ModelLoadError as `read_head` does.
+    """
+    texts: dict[int, str] = {}
+    with _tokens(path) as (cursor, count):
+        start = 0
+        for token in sorted(token for token in set(wanted) if 0 <= token < count):
+            cursor.at = _past_strings(cursor.view, cursor.at, token - start)
+            texts[token] = cursor.string()
+            start = token + 1
+    return texts
+
+
+@contextmanager
+def _tokens(path: Path) -> Iterator[tuple[_Cursor, int]]:
+    """A position at the first token of the vocabulary of `path`, and how many there are; 0 where none."""
     with _open(path) as cursor:
         try:
-            tensors, pairs = cursor.head()
-            del tensors
+            _, pairs = cursor.head()
             for _ in range(pairs):
                 key, kind = cursor.string(), cursor.number(_U32)
-                if key != TOKENS:
-                    cursor.skip(kind)
-                    continue
-                cursor.number(_U32)
-                for token in range(cursor.number(_U64)):
-                    length = cursor.number(_U64)
-                    if length in lengths and (text := names.get(cursor.view[cursor.at : cursor.at + length])):
-                        found[text] = token
-                    cursor.at += length
-                break
+                if key == TOKENS:
+                    cursor.number(_U32)
+                    yield cursor, cursor.number(_U64)
+                    return
+                cursor.skip(kind)
+            yield cursor, 0
         except (struct.error, UnicodeDecodeError, KeyError, OverflowError) as error:
             raise _damaged(path, "its head is damaged") from error
-    return found
 
 
 class _Cursor:

@@ -1,0 +1,112 @@
+"""Chat prompts: messages put into one text by the template that the model's own file brings along.
+
+Such templates are programs in Jinja that expect what the `transformers` library offers them, which this
+module does as far as templates use it. They come with files from anywhere, so they run in a sandbox, which
+lets them see nothing but the messages. What is not known here: how the text becomes ids (its control tokens
+are to be read as such), and how the model answers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, NoReturn
+
+import jinja2
+from jinja2.ext import Extension
+from jinja2.nodes import Node
+from jinja2.parser import Parser
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from velospec.core.errors import ChatError
+from velospec.models.gguf import read_head, token_texts
+
+TEMPLATE = "tokenizer.chat_template"
+
+_MARKS = {"bos_token": "tokenizer.ggml.bos_token_id", "eos_token": "tokenizer.ggml.eos_token_id"}
+_REMEDY = "Continue its text as it stands with --raw, or choose a model that is made for chat."
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatFormat:
+    """One model's chat format: its compiled template, and the texts of the tokens that it names."""
+
+    name: str  # of the model, for messages to the user
+    template: jinja2.Template
+    marks: dict[str, str]  # bos_token and eos_token, where the vocabulary has them
+
+    @classmethod
+    def for_file(cls, path: Path) -> ChatFormat:
+        """The format of the GGUF file `path`.
+
+        Raises ChatError where it has none that can be read, ModelLoadError where the file is damaged.
+        """
+        scalars = read_head(path).scalars
+        name = str(scalars.get("general.name", path.name))
+        source = scalars.get(TEMPLATE)
+        if not isinstance(source, str):
+            raise ChatError(f"{name} has no chat template.", _REMEDY)
+        ids = {mark: int(scalars[key]) for mark, key in _MARKS.items() if key in scalars}
+        texts = token_texts(path, ids.values())
+        marks = {mark: texts[token] for mark, token in ids.items() if token in texts}
+        try:
+            return cls(name, _environment().from_string(source), marks)
+        except jinja2.TemplateError as error:
+            raise ChatError(f"The chat template of {name} cannot be read: {error}.", _REMEDY) from error
+
+    def render(self, messages: Sequence[Message]) -> str:
+        """The text after which the model writes its answer to `messages`, control tokens written out.
+
+        Raises ChatError where the template refuses them, such as a system message that it has no place for.
+        """
+        plain = [{"role": message.role, "content": message.content} for message in messages]
+        try:
+            return self.template.render(messages=plain, add_generation_prompt=True, **self.marks)
+        except (jinja2.TemplateError, TypeError, ValueError, LookupError, ArithmeticError) as error:
+            raise ChatError(
+                f"The chat template of {self.name} does not take these messages: {error}.", _REMEDY
+            ) from error
+
+
+class _Generation(Extension):
+    """The block `generation`, which marks what the model wrote, for training; its content counts alone."""
+
+    tags = {"generation"}  # noqa: RUF012 - jinja2 types it so
+
+    def parse(self, parser: Parser) -> Node | list[Node]:
+        next(parser.stream)
+        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+
+def _environment() -> jinja2.Environment:
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", _Generation]
+    )
+    environment.filters["tojson"] = _to_json
+    environment.globals["raise_exception"] = _refuse
+    environment.globals["strftime_now"] = _now
+    return environment
+
+
+def _to_json(value: object, indent: int | None = None) -> str:
+    """Jinja's own filter of this name escapes for HTML, which no model was trained on."""
+    return json.dumps(value, ensure_ascii=False, indent=indent)
+
+
+def _refuse(message: str) -> NoReturn:
+    raise jinja2.TemplateError(message)
+
+
+def _now(form: str) -> str:
+    return datetime.now().astimezone().strftime(form)
