@@ -26,7 +26,7 @@ from velospec.decode.decoder import Decoder, Task
 from velospec.decode.output import OnText
 from velospec.drafting import Drafters, Drafting
 from velospec.learning.library import RuleLibrary
-from velospec.models.infill import InfillFormat
+from velospec.models.infill import InfillFormat, Prompt
 from velospec.models.store import InstalledModel
 from velospec.profile import Conditions, Profile, load_profile
 from velospec.proposers.syntax_rules.domains import detect
@@ -158,7 +158,7 @@ class Engine:
             CancelledError: `cancel` was cancelled.
             BackendError: The backend failed.
         """
-        prompt = self._infill_format().build(request.prefix, request.suffix, request.path, self._window())
+        prompt = self._infill_prompt(request)
         task = Task(
             request.document,
             prompt.ids,
@@ -184,20 +184,26 @@ class Engine:
             CancelledError: `cancel` was cancelled.
             BackendError: The backend failed.
         """
-        vocabulary = self._backend.vocabulary
-        ids = vocabulary.encode(request.prompt, special=request.special)
-        if vocabulary.bos_id is not None and ids[:1] != [vocabulary.bos_id]:
-            ids.insert(0, vocabulary.bos_id)
         line = request.prompt[request.prompt.rfind("\n") + 1 :]
         task = Task(
             request.document,
-            ids,
+            self._text_ids(request),
             request.limits,
             cursor_line=line,
             speculate=request.speculate,
             language=detect("", request.prompt),
         )
         return self._complete(task, cancel, on_text, on_step)
+
+    def prompt_ids(self, request: InfillRequest | TextRequest) -> tuple[int, ...]:
+        """The ids that the model is given for `request`. Raises InfillError, ContextError."""
+        if isinstance(request, InfillRequest):
+            return self._infill_prompt(request).ids
+        return tuple(self._text_ids(request))
+
+    def piece(self, token: int) -> bytes:
+        """The bytes that a token stands for; empty for control tokens."""
+        return self._backend.vocabulary.piece(token)
 
     def measure(self, progress: Fraction | None = None, cancel: CancelToken | None = None) -> dict[str, Any]:
         """Probe the numerics and measure the speed, keep both as the model's profile, and use them.
@@ -275,6 +281,16 @@ class Engine:
             min_rows=numerics.min_rows,
         )
         self._decoder = self._compose()
+
+    def _text_ids(self, request: TextRequest) -> list[int]:
+        vocabulary = self._backend.vocabulary
+        ids = vocabulary.encode(request.prompt, special=request.special)
+        if vocabulary.bos_id is not None and ids[:1] != [vocabulary.bos_id]:
+            ids.insert(0, vocabulary.bos_id)
+        return ids
+
+    def _infill_prompt(self, request: InfillRequest) -> Prompt:
+        return self._infill_format().build(request.prefix, request.suffix, request.path, self._window())
 
     def _infill_format(self) -> InfillFormat:
         if self._infill is None:
