@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from velospec.core.errors import ProtocolError, SettingsError
-from velospec.core.request import Completion, FinishReason, InfillRequest, Limits, TextRequest
+from velospec.core.request import Completion, FinishReason, InfillRequest, Limits, Sampling, TextRequest
 from velospec.core.statistics import ProposerCount, Statistics
 from velospec.daemon import protocol as p
 from velospec.daemon.build import current_build, newer
@@ -19,12 +19,13 @@ from velospec.daemon.codec import from_plain, to_plain
 from velospec.daemon.options import DaemonOptions, from_environment, parse
 
 LIMITS = Limits(64, ("\n\n", "def "), 3, indent_scope=True, budget_ms=250.0)
+SAMPLING = Sampling(0.8, 40, 0.95, 0.05, 1.1, penalty_window=32, seed=2**64 - 1)
 INFILL = InfillRequest("file:///a.py", "def f():\n", "\n", "a.py", LIMITS, speculate=False)
 FRAMES = [
     p.Hello(1, "0.1.0+5", "velospec-lsp", 12, "secret"),
     p.Welcome(1, "0.1.0+5", 13, p.Verdict.BUSY),
     p.Infill(1, INFILL, "small", stream=True),
-    p.Generate(2, TextRequest("chat", "Hi", special=True)),
+    p.Generate(2, TextRequest("chat", "Hi", special=True, sampling=SAMPLING)),
     p.Load(3, "small"),
     p.Unload(4, "small"),
     p.Measure(5),
@@ -90,7 +91,7 @@ def test_any_value_in_any_field_decodes_or_raises_protocol_error(frame: p.Frame,
     if isinstance(value.get("request"), dict) and data.draw(st.booleans()):
         target = value["request"]
         if data.draw(st.booleans()):
-            target = target["limits"]
+            target = target[data.draw(st.sampled_from(["limits", "sampling"]))]
     target[data.draw(st.sampled_from(sorted(target)))] = data.draw(JSON)
     body = msgpack.packb(value)
     try:
@@ -141,6 +142,15 @@ def test_a_missing_field_is_named() -> None:
 def test_limits_out_of_range_are_refused(limits: Limits) -> None:
     with pytest.raises(ProtocolError, match=r"Limits|limits"):
         p.decode(body_of(p.Infill(1, InfillRequest("d", "", "", "", limits))))
+
+
+def test_sampling_out_of_range_is_refused_with_what_to_do() -> None:
+    value = msgpack.unpackb(body_of(FRAMES[3]))
+    value["request"]["sampling"]["top_p"] = 0.0
+    with pytest.raises(ProtocolError) as caught:
+        p.decode(msgpack.packb(value))
+    assert caught.value.cause == "Sampling.top_p should be a number from 0.001 to 1, not 0.0."
+    assert caught.value.remedy == "Use 1 to allow all tokens."
 
 
 def test_hello_and_welcome_of_a_later_version_are_understood() -> None:

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from velospec.core.errors import SettingsError
 from velospec.core.statistics import Statistics
+
+_LARGEST_SEED = 2**64 - 1
+
+
+class Mode(StrEnum):
+    """How far the output may depend on how it was computed."""
+
+    EXACT = "exact"  # drafts never change the output: only batch shapes that agree bit for bit are used
+    FAST = "fast"  # the fastest batch shapes: near ties between tokens may be decided differently
 
 
 class FinishReason(StrEnum):
@@ -32,6 +43,47 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Sampling:
+    """How each token is chosen from the model's logits; the default is greedy, the likeliest token each time.
+
+    The steps in their order: the repetition penalty, `temperature`, `top_k`, `top_p`, `min_p`, then the draw.
+    Each defaults to having no effect. The same seed and settings give the same text, whatever the drafts.
+
+    Raises:
+        SettingsError: a value is of the wrong type or out of its range.
+    """
+
+    temperature: float = 0.0  # 0 is greedy
+    top_k: int = 0  # only the k likeliest tokens; 0 for all
+    top_p: float = 1.0  # only the fewest likeliest tokens that have this share of the probability together
+    min_p: float = 0.0  # only tokens of at least this share of the likeliest token's probability
+    repetition_penalty: float = 1.0  # divides positive logits of recent tokens, multiplies negative ones
+    penalty_window: int = 64  # how many tokens of prompt and output are recent
+    seed: int | None = None  # None draws a new one for each request
+
+    def __post_init__(self) -> None:
+        if self.temperature != 0:
+            _check("temperature", self.temperature, 0.001, 100, "Use 0 for greedy, 1 for the model's own.")
+        _check("top_k", self.top_k, 0, math.inf, "Use 0 to allow all tokens.", whole=True)
+        _check("top_p", self.top_p, 0.001, 1, "Use 1 to allow all tokens.")
+        _check("min_p", self.min_p, 0, 1, "Use 0 to allow all tokens.")
+        _check("repetition_penalty", self.repetition_penalty, 0.1, 10, "Use 1 for no penalty.")
+        _check("penalty_window", self.penalty_window, 0, math.inf, "Use 0 for no penalty.", whole=True)
+        if self.seed is not None:
+            _check("seed", self.seed, 0, _LARGEST_SEED, "Leave it out for a new one each time.", whole=True)
+
+    @property
+    def plain(self) -> bool:
+        """Whether each token is the likeliest by the model's own logits."""
+        return not self.temperature and not self.penalizes
+
+    @property
+    def penalizes(self) -> bool:
+        """Whether recent tokens are penalized."""
+        return self.repetition_penalty != 1 and self.penalty_window > 0
+
+
+@dataclass(frozen=True, slots=True)
 class InfillRequest:
     """Complete between `prefix` and `suffix`, LF line ends only, byte-exact at the cursor."""
 
@@ -41,6 +93,7 @@ class InfillRequest:
     path: str = ""  # shown to models whose infill format names the file
     limits: Limits = field(default_factory=Limits)
     speculate: bool = True
+    sampling: Sampling = field(default_factory=Sampling)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +105,7 @@ class TextRequest:
     limits: Limits = field(default_factory=Limits)
     speculate: bool = True
     special: bool = False
+    sampling: Sampling = field(default_factory=Sampling)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +116,12 @@ class Completion:
     token_ids: tuple[int, ...]
     finish: FinishReason
     statistics: Statistics
+
+
+def _check(name: str, value: object, low: float, high: float, remedy: str, *, whole: bool = False) -> None:
+    """Raise SettingsError unless `value` is a number (an int where `whole`) from `low` to `high`."""
+    number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+    if not number or not low <= value <= high:  # type: ignore[operator]  # a number, as was just seen
+        kind = "a whole number" if whole else "a number"
+        bounds = f"of at least {low}" if high == math.inf else f"from {low} to {high}"
+        raise SettingsError(f"Sampling.{name} should be {kind} {bounds}, not {value!r}.", remedy)

@@ -14,7 +14,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from velospec.core.errors import ProtocolError
+from velospec.core.errors import ProtocolError, VeloSpecError
 
 T = TypeVar("T")
 
@@ -50,7 +50,10 @@ def _dataclass(kind: Any, value: object, where: str, *, lenient: bool = False) -
             arguments[item.name] = _value(hints[item.name], value[item.name], f"{where}.{item.name}")
         elif item.default is MISSING and item.default_factory is MISSING:
             raise ProtocolError(f"{where} lacks the field {item.name!r}.")
-    return kind(**arguments)
+    try:
+        return kind(**arguments)
+    except VeloSpecError as error:  # the class itself refuses a value
+        raise ProtocolError(error.cause, error.remedy) from error
 
 
 def _value(kind: Any, value: object, where: str) -> Any:

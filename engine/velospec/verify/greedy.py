@@ -1,92 +1,71 @@
 """Greedy verification: how many draft ids the target agrees with, and what it chooses after them.
 
 A row's choice is the id with the largest logit among those allowed and not banned, the lowest id on ties.
-NaN never wins. Rows behind the first disagreement are not looked at. Knows nothing of the KV cache, of
-text or of where the draft came from.
+NaN never wins. Knows nothing of the KV cache, of text or of where the draft came from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from velospec.backends.base import Logits
 from velospec.constraints.base import Constraint, Ids
 from velospec.core.draft import Draft, Verdict
-from velospec.core.errors import BackendError
-
-Row = npt.NDArray[np.float32]
+from velospec.verify.base import Choice, follow
+from velospec.verify.candidates import Candidates, Row
 
 
 class GreedyVerifier:
-    """Decides drafts for one model.
+    """Implements `verify.base.Verifier`; one serves all requests of a model.
 
-    `banned` ids are never chosen; `final` ids make no sense in a draft, since they are banned or nothing
-    follows them.
+    `banned` ids are never chosen; `end_ids` are chosen by the target alone.
     """
 
     def __init__(self, banned: Iterable[int] = (), end_ids: Iterable[int] = ()) -> None:
         self.banned = frozenset(banned)
         self.final = self.banned.union(end_ids)
-        self._banned_ids = np.array(sorted(self.banned), dtype=np.int64)
+        self._banned_ids = np.array(sorted(self.banned), dtype=np.intp)
 
-    def decide(self, logits: Logits, draft: Draft, constraint: Constraint | None = None) -> Verdict:
-        """The verdict on `draft`.
+    def decide(
+        self,
+        logits: Logits,
+        draft: Draft,
+        constraint: Constraint | None = None,
+        written: Sequence[int] = (),  # noqa: ARG002  (of the protocol: what came before is in the logits)
+    ) -> Verdict:
+        """See `Verifier.decide`."""
 
-        Args:
-            logits: float32, shape [rows, vocabulary]; row 0 follows the pending token, row i follows draft
-                id i - 1. There may be more rows than draft ids (a filler); they are ignored.
-            draft: The ids that were scored.
-            constraint: Restricts every row; not moved.
+        def choose(index: int) -> Choice:
+            allowed = constraint.allowed(draft.ids[:index]) if constraint is not None else None
+            return self._choose(logits[index], allowed)
 
-        Raises:
-            BackendError: A row has no finite logit among the ids allowed there.
-        """
-        ids = draft.ids
-        margins: list[float] = []
-        for index, proposed in enumerate(ids):
-            choice = self._choose(logits[index], constraint, ids[:index], margins)
-            if choice != proposed:
-                return Verdict(draft, index, choice, tuple(margins))
-        bonus = self._choose(logits[len(ids)], constraint, ids, margins)
-        return Verdict(draft, len(ids), bonus, tuple(margins))
+        return follow(draft, choose)
 
-    def _choose(
-        self, row: Row, constraint: Constraint | None, ahead: tuple[int, ...], margins: list[float]
-    ) -> int:
-        allowed = constraint.allowed(ahead) if constraint is not None else None
+    def _choose(self, row: Row, allowed: Ids | None) -> Choice:
         if allowed is None:
-            # The cheap path: one argmax, and a mask only where the winner may not be taken.
-            choice = int(row.argmax())
-            if choice not in self.banned and not np.isnan(row[choice]):
-                margins.append(_margin(row, choice))
+            # The cheap path: no copy, since the winner and the runner-up may nearly always be taken.
+            choice = _unmasked(row, self.banned)
+            if choice is not None:
                 return choice
-        return self._choose_masked(row, allowed, margins)
-
-    def _choose_masked(self, row: Row, allowed: Ids | None, margins: list[float]) -> int:
-        masked = np.full(row.shape, -np.inf, dtype=np.float32)
-        if allowed is None:
-            masked[:] = row
-        else:
-            masked[allowed] = row[allowed]
-        masked[self._banned_ids] = -np.inf
-        masked[np.isnan(masked)] = -np.inf
-        choice = int(masked.argmax())
-        if masked[choice] == -np.inf:
-            raise BackendError(
-                "The model gave no usable logit for any id that may come next.",
-                "If this happens again, reinstall the model: `velospec model install`.",
-            )
-        margins.append(_margin(masked, choice))
-        return choice
+        candidates = Candidates.of(row, allowed, self._banned_ids)
+        place, margin = candidates.best()
+        return Choice(candidates.id_at(place), margin)
 
 
-def _margin(row: Row, choice: int) -> float:
-    """How far `choice` is above the next best; two passes over a row cost less than a partition of it."""
-    best = row[choice]
-    row[choice] = -np.inf
-    margin = float(best - row.max())
-    row[choice] = best
-    return margin
+def _unmasked(row: Row, banned: frozenset[int]) -> Choice | None:
+    """The choice where neither it nor the runner-up is banned and no logit is NaN; else None."""
+    first = int(row.argmax())
+    if first in banned or not np.isfinite(row[first]):
+        return None
+    others = [start + int(part.argmax()) for start, part in _around(row, first) if part.size]
+    second = max(others, key=row.__getitem__, default=None)
+    if second is None or second in banned:
+        return None
+    return Choice(first, float(row[first]) - float(row[second]))
+
+
+def _around(row: Row, place: int) -> tuple[tuple[int, Row], tuple[int, Row]]:
+    """What lies before and after `place`, each with where it starts."""
+    return (0, row[:place]), (place + 1, row[place + 1 :])
