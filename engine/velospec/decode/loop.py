@@ -22,8 +22,8 @@ from velospec.decode.output import Output
 from velospec.decode.pace import Pace
 from velospec.decode.slots import Slot
 from velospec.decode.tally import Tally
-from velospec.proposers.base import LanguageAware, Proposer
-from velospec.verify.greedy import GreedyVerifier
+from velospec.proposers.base import Costly, LanguageAware, Proposer
+from velospec.verify.base import Verifier
 
 
 @dataclass(slots=True)
@@ -33,6 +33,7 @@ class Job:
     slot: Slot  # holds a proper prefix of the prompt
     prompt: Sequence[int]
     output: Output
+    verifier: Verifier
     constraint: Constraint | None
     cancel: CancelToken
     deadline: float | None  # on the clock of time.monotonic, beside the token's own
@@ -43,21 +44,20 @@ class Job:
 
 
 class Loop:
-    """Decodes one request after another with the same proposers, selector and verifier."""
+    """Decodes one request after another with the same proposers and selector."""
 
     def __init__(
         self,
         proposers: Sequence[Proposer],
         selector: Selector,
-        verifier: GreedyVerifier,
         *,
         max_draft: int,
         prefill_chunk: int,
     ) -> None:
         """`max_draft` is the longest draft in ids; `prefill_chunk` the most ids read between two looks."""
         self._proposers = {proposer.name: proposer for proposer in proposers}
+        self._costly = {found.name: found for found in proposers if isinstance(found, Costly)}
         self._selector = selector
-        self._verifier = verifier
         self._max_draft = max_draft
         self._pace = Pace(prefill_chunk)
 
@@ -104,12 +104,12 @@ class Loop:
     def _step(self, job: Job, pending: int) -> Verdict:
         context = len(job.slot.ids)
         started = time.perf_counter()
-        offered = self._propose(job)
+        offered = self._propose(job, context)
         draft = self._selector.choose(offered, context) if offered else EMPTY
         proposed = time.perf_counter()
         logits = job.slot.decode((pending, *draft.ids))
         scored = time.perf_counter()
-        verdict = self._verifier.decide(logits, draft, job.constraint)
+        verdict = job.verifier.decide(logits, draft, job.constraint, job.output.ids)
         job.slot.truncate(context + 1 + verdict.accepted)
         rows = max(len(draft) + 1, job.slot.backend.min_rows)
         expected = self._selector.cost.seconds(rows, context)
@@ -130,22 +130,19 @@ class Loop:
             job.on_step(step)
         return verdict
 
-    def _propose(self, job: Job) -> list[Draft]:
+    def _propose(self, job: Job, context: int) -> list[Draft]:
         """The drafts on offer, of ids that the target may choose."""
         limit = min(self._max_draft, job.output.left - 1)
         if limit < 1 or not job.speculate:
             return []
-        drafts = (
-            self._trim(proposer.propose(limit), job.constraint) for proposer in self._proposers.values()
-        )
-        return [draft for draft in drafts if draft.ids]
-
-    def _trim(self, draft: Draft, constraint: Constraint | None) -> Draft:
-        """Cut before the first id that cannot be chosen, or that would end the output."""
-        length = next((i for i, token in enumerate(draft.ids) if token in self._verifier.final), len(draft))
-        if constraint is not None:
-            length = min(length, constraint.trim(draft.ids[:length]))
-        return draft.cut(length)
+        offered: list[Draft] = []
+        for name, proposer in self._proposers.items():
+            if name in self._costly:
+                self._costly[name].consider(self._selector.choose(offered, context), context, job.output.left)
+            draft = _trim(proposer.propose(limit), job)
+            if draft.ids:
+                offered.append(draft)
+        return offered
 
     def _learn(self, job: Job, verdict: Verdict) -> None:
         """Tell the constraint and the proposers what was decided."""
@@ -158,6 +155,14 @@ class Loop:
             owner = self._proposers.get(verdict.draft.proposer)
             if owner is not None:
                 owner.observe(verdict)
+
+
+def _trim(draft: Draft, job: Job) -> Draft:
+    """Cut before the first id that cannot be chosen, or that would end the output."""
+    length = next((i for i, token in enumerate(draft.ids) if token in job.verifier.final), len(draft))
+    if job.constraint is not None:
+        length = min(length, job.constraint.trim(draft.ids[:length]))
+    return draft.cut(length)
 
 
 def _may_go_on(job: Job) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from velospec.core.draft import Draft, Verdict
+from velospec.core.price import Price
 
 
 class Proposer(Protocol):
@@ -43,4 +44,24 @@ class LanguageAware(Protocol):
 
         Told before each `begin`.
         """
+        ...
+
+
+@runtime_checkable
+class Costly(Protocol):
+    """What a proposer has besides that drafts only where its own time pays; it comes after all others."""
+
+    def consider(self, best: Draft, context: int, left: int) -> None:
+        """Told before each `propose`: what would be scored without it, positions in the cache, ids to write.
+
+        `best` is EMPTY where there is nothing else.
+        """
+        ...
+
+
+class Priced(Proposer, Protocol):
+    """A proposer that says what it costs, for someone else to judge when to ask it."""
+
+    def price(self) -> Price:
+        """What the next draft would cost. A few microseconds."""
         ...
