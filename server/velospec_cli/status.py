@@ -12,8 +12,11 @@ from rich.table import Table
 
 from velospec import __version__
 from velospec.core import paths
+from velospec.core.statistics import Statistics
+from velospec.daemon.codec import from_plain
 from velospec.daemon.running import statuses
 from velospec.models.store import ROLES, ModelStore
+from velospec_cli.statistics_view import totals_view
 
 _STYLES = {"ready": "green", "busy": "yellow", "loading": "cyan", "waiting": "cyan"}
 
@@ -77,6 +80,16 @@ def _show_daemon(daemon: dict[str, Any], console: Console) -> None:
     console.print(table)
     for notice in filter(None, (model.get("notice") for model in daemon["models"])):
         console.print(f"  {notice}", highlight=False)
+    for model in daemon["models"]:
+        _show_totals(model, console)
+
+
+def _show_totals(model: dict[str, Any], console: Console) -> None:
+    """What the model's answers came to since it was loaded; nothing before the first."""
+    statistics = from_plain(Statistics, model["statistics"], lenient=True)  # it holds derived figures too
+    if statistics.steps:
+        console.print(f"\n{model['name']}, since it was loaded:", highlight=False)
+        console.print(totals_view(statistics), highlight=False)
 
 
 def _cells(model: dict[str, Any]) -> tuple[str, ...]:

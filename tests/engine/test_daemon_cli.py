@@ -8,7 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from velospec.core.errors import DaemonError
+from velospec.core.statistics import ProposerCount, Statistics
 from velospec.daemon.build import current_build
+from velospec.daemon.codec import to_plain
 from velospec.daemon.running import running_daemons
 from velospec.daemon.supervisor import log_file
 from velospec_cli import daemon
@@ -80,7 +82,28 @@ def test_log_follow_goes_on_through_rotation(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_models_in_memory_are_shown_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
-    statistics = {"tokens_per_second": 61.7, "acceptance_rate": 0.42, "tokens_per_step": 1.9}
+    counts = Statistics(
+        prompt_tokens=100,
+        reused_tokens=60,
+        prefilled_tokens=39,
+        prefill_seconds=0.1,
+        steps=10,
+        new_tokens=19,
+        drafted_tokens=20,
+        accepted_tokens=9,
+        decode_seconds=0.4,
+        propose_seconds=0.004,
+        score_seconds=0.38,
+        decide_seconds=0.008,
+        drafted_at=(8, 8, 4),
+        accepted_at=(6, 3, 0),
+        rows=(0, 2, 0, 8),
+        scored_seconds_at=(0.0, 0.04, 0.0, 0.34),
+        expected_seconds_at=(0.0, 0.04, 0.0, 0.32),
+        proposers={"ngram": ProposerCount(3, 8, 2), "suffix": ProposerCount(5, 12, 7)},
+    )
+    derived = {"tokens_per_second": 61.7, "acceptance_rate": 0.42, "tokens_per_step": 1.9}
+    statistics = {**to_plain(counts), **derived}
     model = {
         "name": "small",
         "state": "busy",
@@ -109,3 +132,19 @@ def test_models_in_memory_are_shown_as_a_table(capsys: pytest.CaptureFixture[str
     assert "small  busy   300 MiB       3     62       42%  exact" in shown
     assert "It is made for tests." in shown
     assert "Daemon 9: no answer" in shown
+    totals = shown.partition("since it was loaded:\n")[2].splitlines()[:-1]
+    assert [" ".join(line.split()) for line in totals] == [
+        "19 tokens in 10 steps, 1.90 a step, 47.5 tokens/s.",
+        "Of 100 prompt tokens, 60 were in the cache and 39 were read at 390 tokens/s.",
+        "Accepted by the position in the draft: 1: 75%, 2: 38%, 3: 0%.",
+        "",
+        "proposer batches drafted accepted",
+        "suffix 5 12 7 58%",
+        "ngram 3 8 2 25%",
+        "all 8 20 9 45%",
+        "",
+        "rows in the batch batches took expected",
+        "1 2 20.0 ms 20.0 ms 1.00x",
+        "3 8 42.5 ms 40.0 ms 1.06x",
+        "Time of decoding: drafting 1.0%, the model 95.0%, deciding 2.0%, the rest 2.0%.",
+    ]

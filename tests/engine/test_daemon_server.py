@@ -16,7 +16,9 @@ from velospec.core.errors import (
     ModelNotFoundError,
 )
 from velospec.core.request import TextRequest
+from velospec.core.statistics import Statistics
 from velospec.daemon.client import DaemonClient
+from velospec.daemon.codec import from_plain
 
 pytestmark = pytest.mark.usefixtures("home")
 
@@ -168,11 +170,16 @@ def test_an_engine_that_fails_answers_without_its_message_and_goes_on(
 def test_status_tells_all_there_is() -> None:
     async def test() -> None:
         async with served() as box, box.client("editor") as client:
-            await client.infill(ask("say x"))
+            counts = (await client.infill(ask("say x"))).statistics
             status = await client.status()
             assert status["build"] == BUILD
+            assert counts.new_tokens == 8
             assert [each["name"] for each in status["clients"]] == ["editor"]
             assert status["resident_bytes"] > 1 << 20
+            statistics = status["models"][0].pop("statistics")
+            assert from_plain(Statistics, statistics, lenient=True) == counts
+            derived = ("tokens_per_second", "acceptance_rate", "tokens_per_step")
+            assert [statistics[name] for name in derived] == [16.0, 0.5, 2.0]
             assert status["models"] == [
                 {
                     "name": "small",
@@ -181,12 +188,6 @@ def test_status_tells_all_there_is() -> None:
                     "memory_bytes": 800,
                     "requests": 1,
                     "queued": 0,
-                    "statistics": {
-                        "new_tokens": 8,
-                        "tokens_per_second": 16.0,
-                        "acceptance_rate": 0.5,
-                        "tokens_per_step": 2.0,
-                    },
                     "measured": False,
                 }
             ]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from velospec.core.errors import DaemonError, ModelLoadError, ModelNotFoundError, VeloSpecError
+from velospec.daemon.codec import to_plain
 from velospec.daemon.jobs import Job, Task
 from velospec.daemon.protocol import Event, EventKind
 from velospec.daemon.worker import Post, State, Worker
@@ -238,12 +239,10 @@ def _status(worker: Worker) -> dict[str, Any]:
         "requests": worker.answered,
         "queued": worker.queued,
         "statistics": {
-            "new_tokens": statistics.new_tokens,
+            **to_plain(statistics),
             "tokens_per_second": round(statistics.tokens_per_second, 1),
             "acceptance_rate": round(statistics.acceptance_rate, 3),
-            "tokens_per_step": round(statistics.new_tokens / statistics.steps, 2)
-            if statistics.steps
-            else 0.0,
+            "tokens_per_step": round(statistics.tokens_per_step, 2),
         },
         **worker.description,
     }
