@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from velospec.api import Limits as Limits
     from velospec.api import ModelStore as ModelStore
     from velospec.api import ProposerCount as ProposerCount
+    from velospec.api import Sampling as Sampling
     from velospec.api import Statistics as Statistics
     from velospec.api import Step as Step
     from velospec.api import TextRequest as TextRequest
@@ -39,6 +40,7 @@ __all__ = [
     "Limits",
     "ModelStore",
     "ProposerCount",
+    "Sampling",
     "Statistics",
     "Step",
     "TextRequest",

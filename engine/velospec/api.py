@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from velospec.core.cancellation import CancelToken
 from velospec.core.errors import VeloSpecError
-from velospec.core.request import Completion, FinishReason, InfillRequest, Limits, TextRequest
+from velospec.core.request import Completion, FinishReason, InfillRequest, Limits, Sampling, TextRequest
 from velospec.core.statistics import ProposerCount, Statistics
 from velospec.core.step import Step
 from velospec.drafting import Control, Drafting
@@ -32,6 +32,7 @@ __all__ = [
     "Limits",
     "ModelStore",
     "ProposerCount",
+    "Sampling",
     "Statistics",
     "Step",
     "TextRequest",

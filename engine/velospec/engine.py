@@ -167,6 +167,7 @@ class Engine:
             cursor_line=request.prefix[request.prefix.rfind("\n") + 1 :],
             speculate=request.speculate,
             language=detect(request.path, request.prefix + request.suffix),
+            sampling=request.sampling,
         )
         return self._complete(task, cancel, on_text, on_step)
 
@@ -192,6 +193,7 @@ class Engine:
             cursor_line=line,
             speculate=request.speculate,
             language=detect("", request.prompt),
+            sampling=request.sampling,
         )
         return self._complete(task, cancel, on_text, on_step)
 

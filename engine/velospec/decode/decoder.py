@@ -14,7 +14,7 @@ from velospec.constraints.healing import ByteTable, Healing
 from velospec.control.selector import Selector
 from velospec.core.cancellation import CancelToken
 from velospec.core.errors import ContextError
-from velospec.core.request import Completion, Limits
+from velospec.core.request import Completion, Limits, Sampling
 from velospec.core.step import OnStep
 from velospec.decode.loop import Job, Loop
 from velospec.decode.output import OnText, Output
@@ -22,7 +22,9 @@ from velospec.decode.slots import Slots
 from velospec.decode.stop import StopRules
 from velospec.decode.tally import Tally
 from velospec.proposers.base import Proposer
+from velospec.verify.base import Verifier
 from velospec.verify.greedy import GreedyVerifier
+from velospec.verify.sampling import SamplingVerifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class Task:
     cursor_line: str = ""  # the text from the start of the cursor's line to the cursor
     speculate: bool = True
     language: str = ""  # of the text before the cursor; empty where it is not known
+    sampling: Sampling = field(default_factory=Sampling)
 
 
 class Decoder:
@@ -62,13 +65,8 @@ class Decoder:
         self._rollback = rollback
         self._table = healing or ByteTable(vocabulary)
         self.slots = Slots(backend, rollback=rollback)
-        self._loop = Loop(
-            proposers,
-            selector,
-            GreedyVerifier(vocabulary.control_ids - vocabulary.end_ids, vocabulary.end_ids),
-            max_draft=backend.max_rows - 1,
-            prefill_chunk=prefill_chunk,
-        )
+        self._greedy = GreedyVerifier(vocabulary.control_ids - vocabulary.end_ids, vocabulary.end_ids)
+        self._loop = Loop(proposers, selector, max_draft=backend.max_rows - 1, prefill_chunk=prefill_chunk)
 
     def complete(
         self,
@@ -105,6 +103,7 @@ class Decoder:
             slot=slot,
             prompt=task.ids,
             output=output,
+            verifier=self._verifier(task),
             constraint=Healing(self._table, task.heal) if task.heal else None,
             cancel=cancel,
             deadline=deadline,
@@ -118,6 +117,12 @@ class Decoder:
         if self._rollback:
             slot.truncate(len(task.ids) + kept)
         return Completion(text, tuple(output.ids[:kept]), finish, job.tally.statistics(output.decided))
+
+    def _verifier(self, task: Task) -> Verifier:
+        if task.sampling.plain:
+            return self._greedy
+        end_ids = self._backend.vocabulary.end_ids
+        return SamplingVerifier(task.sampling, task.ids, banned=self._greedy.banned, end_ids=end_ids)
 
     def _check(self, task: Task) -> None:
         if not task.ids:
