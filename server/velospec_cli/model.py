@@ -21,9 +21,10 @@ from velospec.models.files import in_words
 from velospec.models.install import install as install_model
 from velospec.models.memory import BUDGET_SECONDS, available_memory, recommend
 from velospec.models.sources.found import found_models
-from velospec.models.store import ROLES, InstalledModel, ModelStore
+from velospec.models.store import DRAFT, ROLES, InstalledModel, ModelStore
 from velospec_cli import model_view as view
 from velospec_cli.latency import expected_latency, in_a_line, measure, stored_profile
+from velospec_cli.model_pairs import pairs, use_as_draft
 from velospec_cli.progress import Bars
 
 _HELP = """Install, choose and remove models.
@@ -32,6 +33,7 @@ A model completes code (role *completion*) or answers in chat (role *chat*).
 
 - `velospec model install` suggests one that suits this machine
 - `velospec model list` shows them all
+- `velospec model pairs` shows which can draft for which
 """
 
 app = typer.Typer(
@@ -40,6 +42,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(pairs)
 _out, _err = Console(), Console(stderr=True)
 
 
@@ -148,11 +151,14 @@ def use(
     name: _Installed,
     role: Annotated[
         str | None,
-        typer.Option("--for", help="completion or chat; left out, all the model can.", metavar="ROLE"),
+        typer.Option("--for", help="completion, chat or draft; left out, the first two.", metavar="ROLE"),
     ] = None,
 ) -> None:
-    """Make an installed model the default."""
+    """Make an installed model the default, or let it draft for larger ones; "none" ends the latter."""
     store = ModelStore()
+    if role == DRAFT:
+        use_as_draft(name, store)
+        return
     model = store.get(name)
     for chosen in (role,) if role else model.roles:
         store.use(name, chosen)

@@ -17,7 +17,7 @@ from velospec_cli.latency import exactness, in_a_line
 
 def installed_table(models: list[InstalledModel], defaults: dict[str, str]) -> Table:
     """Installed models; a role in bold is one that the model is the default for."""
-    table = _table("Installed", "model", "used for", "size", "licence", "source")
+    table = plain_table("Installed", "model", "used for", "size", "licence", "source")
     for model in models:
         roles = [
             f"[bold]{role}[/]" if defaults.get(role) == model.name else f"({role})" for role in model.roles
@@ -37,7 +37,7 @@ def catalogue_table(
     entries: list[CatalogueEntry], available: int | None = None, best: CatalogueEntry | None = None
 ) -> Table:
     """What can be installed, the recommended one marked, those that do not fit `available` bytes dimmed."""
-    table = _table("Can be installed", "model", "for", "memory", "", "licence")
+    table = plain_table("Can be installed", "model", "for", "memory", "", "licence")
     for entry in entries:
         style = "bold green" if entry is best else "dim" if available and not fits(entry, available) else ""
         table.add_row(
@@ -53,13 +53,13 @@ def catalogue_table(
 
 def found_table(models: list[FoundModel]) -> Table:
     """Models of other programs."""
-    table = _table("Found: velospec model install …", "", "kept by", "size")
+    table = plain_table("Found: velospec model install …", "", "kept by", "size")
     for model in models:
         table.add_row(escape(model.reference), model.program, in_words(model.size))
     return table
 
 
-def _table(title: str, *columns: str) -> Table:
+def plain_table(title: str, *columns: str) -> Table:
     """A plain table; the first three columns are never broken, the others fill the rest of the line."""
     table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
     for place, column in enumerate(columns):

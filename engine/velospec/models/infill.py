@@ -21,7 +21,8 @@ from pathlib import PurePath
 
 from velospec.backends.base import Vocabulary
 from velospec.core.errors import ContextError, InfillError
-from velospec.models.gguf import GgufHead, Scalar, find_tokens
+from velospec.models.gguf import GgufHead, find_tokens
+from velospec.models.gguf_file import Scalar
 from velospec.models.plain_text import PlainText
 
 TEMPLATE = "velospec.infill.template"

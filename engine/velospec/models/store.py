@@ -22,6 +22,9 @@ from velospec.models.files import disk_errors, hash_file, install_lock, write_js
 ROLES = ("completion", "chat")
 """What a model can be used for: infilling at a cursor, or answering in a conversation."""
 
+DRAFT = "draft"
+"""A role that any model can be given: drafting for larger ones. None has it unless the user says so."""
+
 MANIFEST = "manifest.json"
 MANIFEST_VERSION = 1
 _CHOICES = "defaults.json"
@@ -95,17 +98,20 @@ class ModelStore:
         return model
 
     def default(self, role: str) -> InstalledModel | None:
-        """The model used for `role`: the user's choice, else the only or first one with that role."""
-        fitting = [model for model in self.list() if role in model.roles]
+        """The model used for `role`: the user's choice, else the only or first one with that role.
+
+        For DRAFT it is the user's choice alone.
+        """
         chosen = self._choices().get(role)
+        fitting = [model for model in self.list() if _fits(model, role, chosen)]
         return next((model for model in fitting if model.name == chosen), fitting[0] if fitting else None)
 
     def use(self, name: str, role: str) -> None:
         """Make `name` the default for `role`. Raises ModelNotFoundError, SettingsError, InstallError."""
         model = self.get(name)
-        if role not in ROLES:
-            raise SettingsError(f'There is no role "{role}".', f"Roles are {' and '.join(ROLES)}.")
-        if role not in model.roles:
+        if role not in {*ROLES, DRAFT}:
+            raise SettingsError(f'There is no role "{role}".', f"Roles are {', '.join((*ROLES, DRAFT))}.")
+        if not _fits(model, role, name):
             raise SettingsError(
                 f"{name} cannot be used for {role}; it is made for {' and '.join(model.roles)}.",
                 f"Install another model for {role}: velospec model install",
@@ -113,6 +119,13 @@ class ModelStore:
         with disk_errors(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             write_json(self.folder / _CHOICES, {**self._choices(), role: name})
+
+    def use_none(self, role: str) -> None:
+        """Forget the user's choice for `role`. Raises InstallError if the disk refuses."""
+        left = {other: chosen for other, chosen in self._choices().items() if other != role}
+        with disk_errors(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_json(self.folder / _CHOICES, left)
 
     def remove(self, name: str) -> None:
         """Uninstall `name`; a file of the user's own stays where it is.
@@ -166,6 +179,10 @@ class ModelStore:
         if name in catalogue():
             return f"{have}Install it: velospec model install {name}"
         return f"{have}See what there is: velospec model list"
+
+
+def _fits(model: InstalledModel, role: str, chosen: str | None) -> bool:
+    return model.name == chosen if role == DRAFT else role in model.roles
 
 
 def is_model_name(name: str) -> bool:
