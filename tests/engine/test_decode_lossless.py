@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support.proposers import AlwaysWrong, Oracle, RandomIds, eager_selector
 from velospec.backends.scripted import ScriptedBackend, ScriptedVocabulary, hash_rule
 from velospec.core.cancellation import CancelToken
-from velospec.core.request import Completion, FinishReason, Limits
+from velospec.core.request import Completion, FinishReason, Limits, Sampling
 from velospec.decode.decoder import Decoder, Task
 from velospec.proposers.ast_shadow import AstShadow
 from velospec.proposers.base import Proposer
@@ -49,6 +49,7 @@ class Case:
     context: int
     chunk: int
     language: str = "python"
+    sampling: Sampling = field(default_factory=Sampling)
 
     def backend(self) -> ScriptedBackend:
         rule = hash_rule(VOCABULARY, seed=self.seed, order=self.order, likely=LIKELY)
@@ -58,7 +59,7 @@ class Case:
         selector = eager_selector(self.min_rows)
         decoder = Decoder(backend, proposers, selector, prefill_chunk=self.chunk)
         task = Task("doc", self.prompt, self.limits, self.heal, self.cursor_line)
-        task = replace(task, speculate=bool(proposers), language=self.language)
+        task = replace(task, speculate=bool(proposers), language=self.language, sampling=self.sampling)
         return decoder.complete(task, CancelToken())
 
 
@@ -68,6 +69,17 @@ limits = st.builds(
     stop=st.lists(st.sampled_from(["aba", "\n\n", "end", "x:}", "😀", "b\n"]), max_size=3).map(tuple),
     max_lines=st.none() | st.integers(1, 6),
     indent_scope=st.booleans(),
+)
+# The words' logits are above the others' by 0.6: cool enough to write them, warm enough to vary.
+samplings = st.builds(
+    Sampling,
+    temperature=st.sampled_from([0.0, 0.05, 0.2]),
+    top_k=st.sampled_from([0, 3]),
+    top_p=st.sampled_from([1.0, 0.9]),
+    min_p=st.sampled_from([0.0, 0.05]),
+    repetition_penalty=st.sampled_from([1.0, 1.2]),
+    penalty_window=st.sampled_from([3, 64]),
+    seed=st.integers(0, 2**64 - 1),
 )
 cases = st.builds(
     Case,
@@ -81,6 +93,7 @@ cases = st.builds(
     context=st.integers(41, 100),
     chunk=st.sampled_from([1, 3, 64]),
     language=st.sampled_from(["python", "c", "html", ""]),
+    sampling=st.just(Sampling()) | samplings,
 )
 
 

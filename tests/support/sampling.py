@@ -39,17 +39,16 @@ def probabilities(
     if sampling.top_k:
         ranked = ranked[: sampling.top_k]
     weights = {token: math.exp((values[token] - values[ranked[0]]) / scale) for token in ranked}
-    kept, mass = [], 0.0
+    kept, mass, goal = [], 0.0, sampling.top_p * sum(weights.values())
     for token in ranked:
-        if mass >= sampling.top_p * sum(weights.values()):
+        if mass >= goal:
             break
         kept.append(token)
         mass += weights[token]
     kept = [token for token in kept if weights[token] >= sampling.min_p]
     result = np.zeros(len(values))
-    for token in kept:
-        result[token] = weights[token] / sum(weights[other] for other in kept)
-    return result
+    result[kept] = [weights[token] for token in kept]
+    return result / result.sum()
 
 
 def chi_square(drawn: Mapping[int, int], expected: Probabilities) -> tuple[float, int]:
