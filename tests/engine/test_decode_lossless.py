@@ -50,10 +50,13 @@ class Case:
     chunk: int
     language: str = "python"
     sampling: Sampling = field(default_factory=Sampling)
+    snapshots: int | None = None  # of the running state of a hybrid model
 
     def backend(self) -> ScriptedBackend:
         rule = hash_rule(VOCABULARY, seed=self.seed, order=self.order, likely=LIKELY)
-        return ScriptedBackend(rule, VOCABULARY, context=self.context, min_rows=self.min_rows)
+        return ScriptedBackend(
+            rule, VOCABULARY, context=self.context, min_rows=self.min_rows, snapshots=self.snapshots
+        )
 
     def run(self, backend: ScriptedBackend, *proposers: Proposer) -> Completion:
         selector = eager_selector(self.min_rows)
@@ -94,6 +97,7 @@ cases = st.builds(
     chunk=st.sampled_from([1, 3, 64]),
     language=st.sampled_from(["python", "c", "html", ""]),
     sampling=st.just(Sampling()) | samplings,
+    snapshots=st.sampled_from([None, None, 1, 7]),
 )
 
 
@@ -135,7 +139,22 @@ def assert_cache_holds_what_was_kept(backend: ScriptedBackend, case: Case, done:
     held = next((ids for ids in backend.kv if ids), [])
     assert held == kept[: len(held)]
     # All but the last id, which may be pending; and the prompt's own last id where nothing was kept.
-    assert len(held) >= len(kept) - 1
+    # A running state may have to go back to the prompt.
+    assert len(held) >= len(kept if case.snapshots is None else case.prompt) - 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(case=cases, shared=st.integers(0, 60), typed=st.lists(st.integers(0, 255), min_size=1, max_size=8))
+def test_what_a_slot_reuses_changes_nothing(case: Case, shared: int, typed: list[int]) -> None:
+    backend = case.backend()
+    selector = eager_selector(case.min_rows)
+    decoder = Decoder(backend, [SuffixProposer()], selector, prefill_chunk=case.chunk)
+    first = decoder.complete(Task("doc", case.prompt, case.limits, case.heal), CancelToken())
+    prompt = (*(*case.prompt, *first.token_ids)[:shared], *typed)[: case.context]
+    again = decoder.complete(Task("doc", prompt, case.limits, sampling=case.sampling), CancelToken())
+    fresh = replace(case, prompt=prompt, heal=b"", cursor_line="")
+    assert again.token_ids == fresh.run(fresh.backend()).token_ids
+    assert_cache_holds_what_was_kept(backend, fresh, again)
 
 
 @settings(max_examples=100, deadline=None)

@@ -252,14 +252,13 @@ def test_no_tokens_wanted() -> None:
     assert backend.calls == []
 
 
-def test_without_rollback_nothing_is_drafted_or_cut() -> None:
+def test_without_rollback_nothing_is_drafted() -> None:
     backend = repeating()
     decoder = Decoder(backend, [SuffixProposer()], eager_selector(), rollback=False)
     prompt = [7, 8, 9, 7, 8, 9, 7, 8]
     task = Task("doc", prompt, Limits(max_tokens=20))
     done = decoder.complete(task, CancelToken())
     assert done.statistics.drafted_tokens == 0
-    assert not any(call.kind == "truncate" for call in backend.calls)
     assert done.token_ids == complete(decoder_for(repeating()), prompt, max_tokens=20).token_ids
 
 

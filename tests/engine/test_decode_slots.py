@@ -11,9 +11,10 @@ from velospec.decode.slots import Slot, Slots, common_prefix
 VOCABULARY = ScriptedVocabulary()
 
 
-def make(slots: int = 2, *, rollback: bool = True) -> tuple[ScriptedBackend, Slots]:
-    backend = ScriptedBackend(hash_rule(VOCABULARY, seed=1, order=2), VOCABULARY, slots=slots)
-    return backend, Slots(backend, rollback=rollback)
+def make(slots: int = 2, *, snapshots: int | None = None) -> tuple[ScriptedBackend, Slots]:
+    rule = hash_rule(VOCABULARY, seed=1, order=2)
+    backend = ScriptedBackend(rule, VOCABULARY, slots=slots, snapshots=snapshots)
+    return backend, Slots(backend)
 
 
 def fill(slots: Slots, document: str, ids: list[int]) -> Slot:
@@ -70,19 +71,41 @@ def test_a_forgotten_document_gives_its_slot_up_first() -> None:
     assert slots.acquire("c", [3, 3]) is kept
 
 
-def test_without_rollback_only_a_whole_slot_is_reused() -> None:
-    backend, slots = make(rollback=False)
-    fill(slots, "a", [1, 2, 3])
-    assert slots.acquire("a", [1, 2, 3, 4]).ids == [1, 2, 3]
-    assert slots.acquire("a", [1, 2, 9]).ids == []
-    assert [call.position for call in backend.calls if call.kind == "truncate"] == [0]
+def test_a_running_state_goes_back_to_the_end_of_an_earlier_prefill() -> None:
+    backend, slots = make(snapshots=1)
+    slot = fill(slots, "a", [1, 2, 3])
+    slot.prefill([4, 5, 6])
+    assert slots.acquire("a", [1, 2, 3, 4, 5, 6, 7]).ids == [1, 2, 3, 4, 5, 6]
+    assert slots.acquire("a", [1, 2, 3, 4, 9]).ids == [1, 2, 3] == backend.kv[slot.number]
+    assert slots.acquire("a", [1, 2, 9]).ids == [] == backend.kv[slot.number]
+
+
+def test_the_rows_of_the_last_decode_can_be_taken_back_but_for_its_first() -> None:
+    backend, slots = make(snapshots=3)
+    slot = fill(slots, "a", [1, 2])
+    slot.decode([3, 4, 5])
+    slot.truncate(4)
+    slot.truncate(3)
+    assert slot.ids == [1, 2, 3] == backend.kv[slot.number]
+    slot.decode([4, 5])
+    slot.truncate(4)
+    with pytest.raises(BackendError, match="went back to 2 tokens instead of 3"):
+        slot.truncate(3)
+    assert slot.ids == [1, 2] == backend.kv[slot.number]
+
+
+def test_a_cache_that_a_failure_left_shorter_is_read_again() -> None:
+    backend, slots = make()
+    slot = fill(slots, "a", [1, 2, 3, 4])
+    backend.truncate(slot.number, 2)
+    assert slots.acquire("a", [1, 2, 3, 4, 5]).ids == [1, 2]
 
 
 def test_a_refused_cut_leaves_the_record_as_the_cache_is(monkeypatch: pytest.MonkeyPatch) -> None:
     backend, slots = make()
     slot = fill(slots, "a", [1, 2, 3])
 
-    def refuse(_slot: int, _length: int) -> None:
+    def refuse(_slot: int, _length: int) -> int:
         raise BackendError("refused")
 
     monkeypatch.setattr(backend, "truncate", refuse)

@@ -36,14 +36,14 @@ def test_irregular_calls_are_refused(ids: list[int], position: int) -> None:
     assert backend.calls == []
 
 
-def test_truncate_checks_its_length() -> None:
+def test_truncate_tells_what_is_left() -> None:
     backend = make()
     backend.prefill(0, [1, 2, 3], 0)
-    backend.truncate(0, 1)
+    assert backend.truncate(0, 1) == 1
+    assert backend.truncate(0, 2) == 1
     assert backend.kv[0] == [1]
-    for length in (2, -1):
-        with pytest.raises(BackendError):
-            backend.truncate(0, length)
+    with pytest.raises(BackendError):
+        backend.truncate(0, -1)
 
 
 def test_context_is_bounded() -> None:

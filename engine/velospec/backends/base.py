@@ -53,8 +53,12 @@ class Backend(Protocol):
         """
         ...
 
-    def truncate(self, slot: int, length: int) -> None:
-        """Cut the KV cache of `slot` back to its first `length` positions. Raises BackendError if refused."""
+    def truncate(self, slot: int, length: int) -> int:
+        """Cut the KV cache of `slot` back to its first `length` positions; returns how many are left.
+
+        All rows of the last `decode` but its first can be taken back exactly. Beyond that a model with a
+        running state may have to go back further than asked. Raises BackendError if it is refused.
+        """
         ...
 
     def close(self) -> None:

@@ -71,15 +71,20 @@ class ScriptedBackend:
         slots: int = 2,
         context: int = 256,
         min_rows: int = 1,
+        snapshots: int | None = None,
     ) -> None:
+        """With `snapshots` it cuts back as a hybrid model does: see `truncate`."""
         self.vocabulary = vocabulary
         self.slots = slots
         self.context = context
         self.min_rows = min_rows
-        self.max_rows = 16
+        self.max_rows = 16 if snapshots is None else snapshots + 1
         self.calls: list[Call] = []
         self.kv: list[list[int]] = [[] for _ in range(slots)]
         self._rule = rule
+        self._snapshots = snapshots
+        self._least = [0] * slots  # what the last batch of each slot can be cut back to
+        self._checkpoints: list[list[int]] = [[0] for _ in range(slots)]
 
     @property
     def prefilled(self) -> int:
@@ -88,6 +93,7 @@ class ScriptedBackend:
 
     def prefill(self, slot: int, ids: Sequence[int], position: int) -> None:
         self._append("prefill", slot, ids, position)
+        self._checkpoints[slot].append(len(self.kv[slot]))
 
     def decode(self, slot: int, ids: Sequence[int], position: int) -> Logits:
         if len(ids) > self.max_rows:
@@ -96,11 +102,18 @@ class ScriptedBackend:
         known = tuple(self.kv[slot])
         return np.stack([self._rule(known[: position + row + 1]) for row in range(len(ids))])
 
-    def truncate(self, slot: int, length: int) -> None:
-        if not 0 <= length <= len(self.kv[slot]):
-            raise BackendError(f"Slot {slot} holds {len(self.kv[slot])} ids, not {length}.")
-        self.calls.append(Call("truncate", slot, length))
-        del self.kv[slot][length:]
+    def truncate(self, slot: int, length: int) -> int:
+        """As the protocol says; with snapshots, beyond the last batch to the end of an earlier prefill."""
+        if length < 0:
+            raise BackendError(f"Slot {slot} cannot be cut back to {length} ids.")
+        if length < len(self.kv[slot]):
+            self.calls.append(Call("truncate", slot, length))
+            kept = [end for end in self._checkpoints[slot] if end <= length]
+            if self._snapshots is not None and length < self._least[slot]:
+                length = self._least[slot] = kept[-1]
+            self._checkpoints[slot] = kept
+            del self.kv[slot][length:]
+        return len(self.kv[slot])
 
     def close(self) -> None:
         self.kv = []
@@ -114,6 +127,7 @@ class ScriptedBackend:
             raise BackendError(f"Ids outside the vocabulary: {ids}.")
         self.calls.append(Call(kind, slot, position, tuple(ids)))
         self.kv[slot].extend(ids)
+        self._least[slot] = position + len(ids) - min(len(ids) - 1, self._snapshots or 0)
 
 
 def hash_rule(vocabulary: ScriptedVocabulary, *, seed: int, order: int, likely: Sequence[int] = ()) -> Rule:

@@ -54,7 +54,7 @@ class Decoder:
         prefill_chunk: int = 64,
         healing: ByteTable | None = None,
     ) -> None:
-        """`rollback` says whether the backend can cut a slot back; without it nothing is drafted.
+        """`rollback` says whether the backend can take back rows of a batch; without it nothing is drafted.
 
         `prefill_chunk` is the most ids read between two looks at the deadline; 64 read nearly as fast as
         more (97 % on a two-core machine), and are over in a fifth of a second there. `healing` is the table
@@ -64,7 +64,7 @@ class Decoder:
         self._backend = backend
         self._rollback = rollback
         self._table = healing or ByteTable(vocabulary)
-        self.slots = Slots(backend, rollback=rollback)
+        self.slots = Slots(backend)
         self._greedy = GreedyVerifier(vocabulary.control_ids - vocabulary.end_ids, vocabulary.end_ids)
         self._loop = Loop(proposers, selector, max_draft=backend.max_rows - 1, prefill_chunk=prefill_chunk)
 
@@ -114,8 +114,7 @@ class Decoder:
         )
         finish = self._loop.run(job)
         text, kept = output.close()
-        if self._rollback:
-            slot.truncate(len(task.ids) + kept)
+        slot.reuse(len(task.ids) + kept)
         return Completion(text, tuple(output.ids[:kept]), finish, job.tally.statistics(output.decided))
 
     def _verifier(self, task: Task) -> Verifier:

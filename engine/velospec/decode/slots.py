@@ -1,7 +1,8 @@
 """KV slots: which slot serves a document, how much of its cache the new prompt can reuse, what to cut.
 
-A slot's record of ids mirrors the KV cache exactly: ids are recorded after the backend took them and
-dropped after it cut them. Knows ids and documents' names, nothing of text.
+A slot's record of ids mirrors the KV cache: ids are recorded after the backend took them and dropped after it
+cut them. Only a failed request may leave the cache shorter; the next `reuse` sees that. Knows ids and
+documents' names, nothing of text.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from velospec.backends.base import Backend, Logits
+from velospec.core.errors import BackendError
 
 
 @dataclass(slots=True)
@@ -34,19 +36,28 @@ class Slot:
         return logits
 
     def truncate(self, length: int) -> None:
-        """Cut back to the first `length` ids; nothing to do where there are no more."""
+        """Cut back to the first `length` ids, none fewer: rows of the last decode, but for its first.
+
+        Nothing to do where there are no more. Raises BackendError where the backend goes back further.
+        """
         if length < len(self.ids):
-            self.backend.truncate(self.number, length)
-            del self.ids[length:]
+            self.reuse(length)
+            if len(self.ids) < length:
+                raise BackendError(
+                    f"The model's cache went back to {len(self.ids)} tokens instead of {length}.",
+                    "Speculation is not possible with this model; choose another one.",
+                )
+
+    def reuse(self, length: int) -> None:
+        """Cut back to the first `length` ids, or to fewer where a running state cannot go back so little."""
+        del self.ids[self.backend.truncate(self.number, min(length, len(self.ids))) :]
 
 
 class Slots:
     """All slots of a backend, shared out by document and by longest common prefix."""
 
-    def __init__(self, backend: Backend, *, rollback: bool = True) -> None:
-        """Without `rollback` a slot is reused only where the prompt extends all that it holds."""
+    def __init__(self, backend: Backend) -> None:
         self._slots = [Slot(backend, number) for number in range(backend.slots)]
-        self._rollback = rollback
         self._turn = 0
 
     def acquire(self, document: str, ids: Sequence[int]) -> Slot:
@@ -56,9 +67,7 @@ class Slots:
         BackendError if the backend cannot cut.
         """
         slot, common = self._pick(document, ids)
-        if not self._rollback and common < len(slot.ids):
-            common = 0
-        slot.truncate(common)
+        slot.reuse(common)
         self._turn += 1
         slot.document, slot.used = document, self._turn
         return slot

@@ -3,7 +3,7 @@
 Two things here decide exactness. Every batch that reaches llama.cpp has at least `min_rows` rows, since a
 single row may run other kernels than several: a lone row is padded with a second one, which is cut off again
 and cannot influence the first (attention is causal). And a batch never exceeds llama.cpp's physical batch, so
-that it is never split behind our back.
+that it is never split behind our back. How positions are taken back is the business of `memory`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from velospec.backends.cpu import usable_cores
 from velospec.backends.llama_cpp import library
 from velospec.backends.llama_cpp.batch import AbortFlag, Batch
 from velospec.backends.llama_cpp.library import Handle, lib
+from velospec.backends.llama_cpp.memory import CHECKPOINTS, SlotMemory
 from velospec.backends.llama_cpp.options import KvType, LlamaOptions
 from velospec.backends.llama_cpp.threads import ThreadGovernor
 from velospec.backends.llama_cpp.vocabulary import LlamaVocabulary
@@ -49,12 +50,17 @@ class LlamaBackend:
         self._model = library.load_model(path, gpu_layers=options.gpu_layers, progress=progress)
         # CPU time says nothing about a batch that runs elsewhere.
         self._governed = not (lib.llama_supports_gpu_offload() and options.gpu_layers)
+        # Recurrent and hybrid models have a running state; most others could take back any position.
+        self._stateful = bool(
+            lib.llama_model_is_recurrent(self._model) or lib.llama_model_is_hybrid(self._model)
+        )
         self._context: Handle = None
         self._views: dict[tuple[int, int], Logits] = {}  # by address and rows
         try:
             _refuse_unsupported(self._model, path)
             self.vocabulary = LlamaVocabulary(self._model)
             self._open_context()
+            self.memory_bytes = self._measure_memory()
         except BaseException:
             self.close()
             raise
@@ -78,15 +84,15 @@ class LlamaBackend:
         self._context = lib.llama_init_from_model(self._model, self._context_params())
         if not self._context:
             raise library.load_error(self._path)
-        self._memory = lib.llama_get_memory(self._context)
-        if self.can_rollback:  # what an abort leaves half done must be taken back
-            self._abort.attach(self._context)
+        self._abort.attach(self._context)
+        self._memory = SlotMemory(self._context, options.slots, stateful=self._stateful)
         self.slots = options.slots
         self.min_rows = options.min_rows
         self.max_rows = options.max_rows
+        if self._stateful and self._memory.can_rollback:  # all rows but the first can then be taken back
+            self.max_rows = min(options.max_rows, self._memory.snapshots + 1)
         # A lone row at the very end needs room for the row that pads it.
         self.context: int = min(options.context, lib.llama_n_ctx_seq(self._context) - (self.min_rows - 1))
-        self._lengths = [0] * self.slots
         self._views.clear()
 
     def _context_params(self) -> Handle:
@@ -101,6 +107,8 @@ class LlamaBackend:
         params.n_threads = params.n_threads_batch = self.threads
         params.type_k = params.type_v = _KV_TYPES[options.kv_type]
         params.flash_attn_type = int(options.flash_attention)  # llama_flash_attn_type: 0 off, 1 on
+        if self._stateful:  # llama.cpp wants a batch to be larger than the rows that it can take back
+            params.n_rs_seq = min(options.snapshots, options.batch - 2)
         params.swa_full = True  # keep what a sliding window would drop, so that it can be rolled back
         params.kv_unified = False  # each slot its own stream: a slot's numbers ignore its neighbours
         params.no_perf = True
@@ -108,21 +116,23 @@ class LlamaBackend:
 
     @property
     def can_rollback(self) -> bool:
-        """Whether `truncate` to any length works; recurrent and hybrid models keep one state only."""
-        return not (lib.llama_model_is_recurrent(self._model) or lib.llama_model_is_hybrid(self._model))
+        """Whether `truncate` takes back exactly all rows of the last `decode` but its first.
 
-    @property
-    def memory_bytes(self) -> int:
-        """Bytes of the weights and of the KV cache of all slots; scratch buffers not counted."""
+        True of attention models, and of the recurrent and hybrid ones that llama.cpp keeps snapshots for.
+        """
+        return self._memory.can_rollback
+
+    def _measure_memory(self) -> int:
+        """Bytes of the weights and of all slots, checkpoints included; scratch buffers not counted."""
+        sizes = []
+        for position in range(2):
+            self.decode(0, [0], position)
+            sizes.append(self._memory.sizes(0))
+        self.truncate(0, 0)
+        (first, state), (second, _) = sizes
         positions = lib.llama_n_ctx_seq(self._context) * self.slots
-        heads = lib.llama_model_n_head_kv(self._model)
-        head_size = lib.llama_model_n_embd(self._model) // lib.llama_model_n_head(self._model)
-        meta = self.vocabulary.metadata
-        architecture = meta.get("general.architecture", "")
-        key = int(meta.get(f"{architecture}.attention.key_length", head_size))
-        value = int(meta.get(f"{architecture}.attention.value_length", head_size))
-        per_position = lib.llama_model_n_layer(self._model) * heads * (key + value) * 2
-        return int(lib.llama_model_size(self._model) + positions * per_position)
+        states = self.slots * (1 + self._memory.snapshots + CHECKPOINTS)
+        return int(lib.llama_model_size(self._model) + positions * (second - first) + states * state)
 
     def pin_threads(self, count: int | None) -> None:
         """Run on exactly `count` threads, whatever the machine is doing; None lets the governor choose."""
@@ -130,7 +140,7 @@ class LlamaBackend:
 
     def length(self, slot: int) -> int:
         """Positions of `slot` that are in the KV cache."""
-        return self._lengths[slot]
+        return self._memory.length(slot)
 
     def prefill(self, slot: int, ids: Sequence[int], position: int) -> None:
         """Put `ids` into the KV cache of `slot` from `position` on, no logits.
@@ -139,8 +149,8 @@ class LlamaBackend:
 
         Raises:
             ContextError: they do not fit.
-            BackendError: llama.cpp failed; the slot is as before the call.
-            CancelledError: `abort` was called meanwhile; the slot is as before the call.
+            BackendError: llama.cpp failed; the slot is as before the call, or shorter: see `length`.
+            CancelledError: `abort` was called meanwhile; the slot is as with BackendError.
         """
         self._check(slot, len(ids), position)
         try:
@@ -149,6 +159,7 @@ class LlamaBackend:
         except (BackendError, CancelledError):
             self.truncate(slot, position)
             raise
+        self._memory.save(slot)
 
     def decode(self, slot: int, ids: Sequence[int], position: int) -> Logits:
         """As `prefill`, and return the logits of every row, at most `max_rows`.
@@ -170,18 +181,19 @@ class LlamaBackend:
             view = self._views[key] = np.ctypeslib.as_array(pointer, (rows, self.vocabulary.size))
         return view
 
-    def truncate(self, slot: int, length: int) -> None:
-        """Cut the KV cache of `slot` back to its first `length` positions. Raises BackendError if refused."""
-        if length >= self._lengths[slot]:
-            return
-        self._remove(slot, length)
-        self._lengths[slot] = length
+    def truncate(self, slot: int, length: int) -> int:
+        """Cut the KV cache of `slot` back to its first `length` positions; returns how many are left.
+
+        Fewer than `length` are left where a recurrent or hybrid model cannot go back so little: to the end of
+        an earlier prefill then. Its last `decode` can be taken back exactly, but for the first row; see
+        `can_rollback`. Raises BackendError if llama.cpp refuses.
+        """
+        return self._memory.truncate(slot, length)
 
     def abort(self) -> None:
         """Make the call in progress raise CancelledError within about a millisecond; any thread may call.
 
-        Does nothing between calls: set a cancel token first, which the caller reads between them. Nor does it
-        stop a model that cannot roll back.
+        Does nothing between calls: set a cancel token first, which the caller reads between them.
         """
         self._abort.set()
 
@@ -196,7 +208,7 @@ class LlamaBackend:
             self._model = None
 
     def _check(self, slot: int, rows: int, position: int) -> None:
-        length = self._lengths[slot]
+        length = self._memory.length(slot)
         if position != length:
             raise BackendError(f"Slot {slot} holds {length} positions; rows cannot start at {position}.")
         if position + rows > self.context:
@@ -206,22 +218,23 @@ class LlamaBackend:
             )
 
     def _run(self, slot: int, ids: Sequence[int], position: int, *, scored: bool) -> None:
-        """One native batch, padded to `min_rows`. On failure the slot keeps its former length."""
+        """One native batch, padded to `min_rows`. On failure the slot goes back; see `prefill`."""
         rows = len(ids)
+        self._memory.settle(slot)
         padded = ids if rows >= self.min_rows else [*ids, ids[-1]]
         batch = self._batch.fill(slot, padded, position, scored=scored)
         status = self._compute(batch)
         if status:
-            self._remove(slot, position)
+            self._memory.recover(slot)
             if status == _ABORTED:
                 raise CancelledError("The decode was stopped.")
             raise BackendError(
                 f"llama.cpp could not decode {rows} rows at position {position} (status {status}).",
                 "Restart the daemon with: velospec daemon stop",
             )
+        self._memory.extend(slot, len(padded))
         if len(padded) > rows:
-            self._remove(slot, position + rows)
-        self._lengths[slot] = position + rows
+            self._memory.truncate(slot, position + rows)
 
     def _compute(self, batch: Handle) -> int:
         """One llama_decode on as many threads as the machine grants; its status."""
@@ -233,16 +246,6 @@ class LlamaBackend:
         if self._governed and self._pinned is None:
             self._governor.observe(time.perf_counter() - wall, time.process_time() - cpu)
         return status
-
-    def _remove(self, slot: int, length: int) -> None:
-        """Drop the positions of `slot` from `length` on, and make sure that what is left is whole."""
-        removed = lib.llama_memory_seq_rm(self._memory, slot, length, -1)
-        kept_from = lib.llama_memory_seq_pos_min(self._memory, slot) if length else 0
-        if not removed or kept_from > 0:
-            raise BackendError(
-                f"The model's cache cannot be cut back to {length} tokens.",
-                "Speculation is not possible with this model; choose another one.",
-            )
 
 
 def _chunks(count: int, most: int, least: int) -> Iterator[tuple[int, int]]:

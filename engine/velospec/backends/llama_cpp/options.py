@@ -27,14 +27,15 @@ class LlamaOptions:
     threads: int | None = None  # None: one per physical core this process may use
     batch: int = 256  # most rows of one prefill chunk
     max_rows: int = 16  # most rows with logits in one decode
+    snapshots: int = 7  # rows that a hybrid model can take back; each costs the memory of a state per slot
     min_rows: int = 1  # fewer rows than this are padded, so that they run the same kernels
     kv_type: KvType = KvType.BF16
     flash_attention: bool = True
     gpu_layers: int = -1  # -1: all, where the build has a GPU
 
     def __post_init__(self) -> None:
-        if self.context < 1 or self.slots < 1:
-            raise ValueError(f"context and slots must be positive, not {self.context} and {self.slots}")
+        if self.context < 2 or self.slots < 1:
+            raise ValueError(f"need context >= 2 and slots >= 1, not {self.context} and {self.slots}")
         if not (1 <= self.min_rows <= 2 <= self.max_rows <= self.batch and self.batch >= 4):
             raise ValueError(
                 f"need 1 <= min_rows <= 2 <= max_rows <= batch and batch >= 4, "
