@@ -14,6 +14,7 @@ from velospec.backends.base import Vocabulary
 from velospec.core.errors import SettingsError
 from velospec.learning.index import CorpusIndex
 from velospec.learning.library import RuleLibrary
+from velospec.models.store import InstalledModel
 from velospec.proposers.ast_shadow import AstShadow
 from velospec.proposers.base import Proposer
 from velospec.proposers.motif import MotifProposer
@@ -47,6 +48,7 @@ class Drafting:
     control: Control = Control.SELECTOR
     length: int = 8  # of every draft under FIXED
     entropy_gate: bool = True  # whether the target's margins scale what the selector expects
+    draft_model: InstalledModel | None = None  # a smaller model with the same tokenizer, asked where it pays
 
     def __post_init__(self) -> None:
         unknown = sorted((self.proposers or frozenset()).difference(PROPOSERS))

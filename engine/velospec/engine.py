@@ -16,12 +16,14 @@ from velospec.backends.llama_cpp import KvType, LlamaBackend, LlamaOptions, buil
 from velospec.constraints.healing import ByteTable
 from velospec.control.acceptance import Acceptance
 from velospec.control.cost_model import CostModel
+from velospec.control.costly import Worth
 from velospec.control.measure import measure_costs
 from velospec.control.selector import Selector
 from velospec.core.cancellation import CancelToken
-from velospec.core.request import Completion, InfillRequest, TextRequest
+from velospec.core.request import Completion, InfillRequest, Mode, TextRequest
 from velospec.core.statistics import Statistics
 from velospec.core.step import OnStep
+from velospec.decode.consulted import Consulted
 from velospec.decode.decoder import Decoder, Task
 from velospec.decode.output import OnText
 from velospec.drafting import Drafters, Drafting
@@ -30,7 +32,9 @@ from velospec.models.infill import InfillFormat, Prompt
 from velospec.models.store import InstalledModel
 from velospec.profile import Conditions, Profile, load_profile
 from velospec.proposers.syntax_rules.domains import detect
+from velospec.second_model import SecondModel
 from velospec.verify.exact import Numerics, probe
+from velospec.verify.fast import fastest
 
 Fraction = Callable[[float], None]
 
@@ -45,9 +49,16 @@ class Engine:
     """One loaded model that completes at cursors and continues text."""
 
     def __init__(
-        self, model: InstalledModel, backend: LlamaBackend, conditions: Conditions, profile: Profile | None
+        self,
+        model: InstalledModel,
+        backend: LlamaBackend,
+        conditions: Conditions,
+        profile: Profile | None,
+        *,
+        mode: Mode = Mode.EXACT,
     ) -> None:
         """Take over `backend`, opened for `model` with the numerics of `profile`; see `open`."""
+        self.mode = mode
         self.model = model
         self.statistics = Statistics()
         self._backend = backend
@@ -57,6 +68,7 @@ class Engine:
         self._infill: InfillFormat | None = None
         self._healing = ByteTable(backend.vocabulary)
         self._rules = RuleLibrary(backend.vocabulary, model.folder, model.sha256)
+        self._second: SecondModel | None = None
         self.use_drafting(Drafting())
 
     @classmethod
@@ -67,6 +79,7 @@ class Engine:
         slots: int = 4,
         context: int = 2048,
         threads: int | None = None,
+        mode: Mode = Mode.EXACT,
         drafting: Drafting | None = None,
         progress: Fraction | None = None,
     ) -> Engine:
@@ -77,15 +90,17 @@ class Engine:
             slots: Documents whose KV cache is kept at the same time.
             context: Positions per slot, cut to what the model was trained for.
             threads: Threads of a decode; None chooses one per physical core.
+            mode: EXACT, where drafts never change the output, or FAST, where they may decide near ties.
             drafting: How to draft; None for the best there is.
             progress: Told the loaded fraction, 0 to 1; what it raises abandons the load.
 
         Raises:
             ModelLoadError: llama.cpp cannot use the file.
+            SettingsError: the draft model has another tokenizer.
         """
         threads = threads or usable_cores()
         conditions = Conditions(build_id(), threads, model.sha256)
-        profile = load_profile(model.folder, conditions)
+        profile = load_profile(model.folder, conditions, mode)
         numerics = profile.numerics if profile else Numerics()
         options = LlamaOptions(
             context=context,
@@ -97,9 +112,13 @@ class Engine:
         )
         backend = LlamaBackend(model.path, options, progress)
         _touch_weights(backend)
-        engine = cls(model, backend, conditions, profile)
+        engine = cls(model, backend, conditions, profile, mode=mode)
         if drafting is not None:
-            engine.use_drafting(drafting)
+            try:
+                engine.use_drafting(drafting)
+            except BaseException:
+                backend.close()
+                raise
         engine._rules.prepare()  # now rather than in the first request: a new model takes seconds
         return engine
 
@@ -115,7 +134,8 @@ class Engine:
 
     @property
     def memory_bytes(self) -> int:
-        return self._backend.memory_bytes
+        second = self._second.memory_bytes if self._second is not None else 0
+        return self._backend.memory_bytes + second
 
     @property
     def notice(self) -> str:
@@ -127,6 +147,8 @@ class Engine:
             )
         if self._profile is not None and not self._profile.numerics.exact:
             return f"Near ties may be decided differently with drafts than without: {self.numerics.reason}."
+        if self.mode is Mode.FAST and self.numerics.all_agree:
+            return "Fast mode is exact mode for this model: all row counts agree, so exactness costs nothing."
         return ""
 
     def describe(self) -> dict[str, Any]:
@@ -134,6 +156,7 @@ class Engine:
         profile = self._profile
         return {
             "measured": profile is not None and profile.cost.measured,
+            "mode": str(self.mode),
             "exact": profile.numerics.exact if profile else None,
             "speculates": self._backend.can_rollback,
             "context": self._backend.context,
@@ -220,7 +243,9 @@ class Engine:
         backend = cast("LlamaBackend", CancellableBackend(self._backend, token))
         try:
             with token.interrupting(self._backend.abort):
-                numerics = self._probed() or probe(backend, lambda fraction: report(fraction * _PROBE_SHARE))
+                numerics = self._known_numerics() or self._find_numerics(
+                    backend, lambda fraction: report(fraction * _PROBE_SHARE)
+                )
                 cost = measure_costs(
                     backend, progress=lambda fraction: report(_PROBE_SHARE + fraction * (1 - _PROBE_SHARE))
                 )
@@ -228,23 +253,40 @@ class Engine:
             self._configure(self.numerics)
             raise
         self._cost = cost
-        self._profile = Profile(self._conditions, numerics, cost)
+        self._profile = Profile(
+            self._conditions, numerics, cost, Mode.EXACT if numerics.all_agree else self.mode
+        )
         self._configure(numerics)
         self._profile.save(self.model.folder)
         return self._profile.to_dict()
 
-    def _probed(self) -> Numerics | None:
+    def _known_numerics(self) -> Numerics | None:
         """The numerics of a profile whose costs a busy machine blurred: bits need no quiet to be compared."""
         profile = self._profile
         return None if profile is None or profile.cost.measured else profile.numerics
+
+    def _find_numerics(self, backend: LlamaBackend, report: Fraction) -> Numerics:
+        """The setting to use in this mode. Exact mode's is asked first: fast mode's may be the same."""
+        exact = load_profile(self.model.folder, self._conditions) if self.mode is Mode.FAST else None
+        numerics = exact.numerics if exact is not None else probe(backend, report)
+        if self.mode is Mode.EXACT or numerics.all_agree:
+            return numerics
+        return fastest(backend, report)
 
     def use_corpus(self, texts: Iterable[str]) -> None:
         """Draft from `texts` too, such as the other files of a project, in place of those given before."""
         self._drafters.use_corpus(texts)
 
     def use_drafting(self, drafting: Drafting) -> None:
-        """Draft by `drafting` from now on; acceptance starts anew, and the corpus is given up."""
-        self._drafting = drafting
+        """Draft by `drafting` from now on; acceptance starts anew, and the corpus is given up.
+
+        Raises ModelLoadError or SettingsError where its draft model cannot be used; nothing has changed then.
+        """
+        model = drafting.draft_model if drafting.wants("draft_model") else None
+        second = SecondModel(model, self._backend) if model is not None else None
+        if self._second is not None:
+            self._second.close()
+        self._second, self._drafting = second, drafting
         self._drafters = Drafters(self._backend.vocabulary, self._rules)
         self._acceptance = Acceptance()
         self._decoder = self._compose()
@@ -258,6 +300,8 @@ class Engine:
         if self._profile is not None and self.statistics.steps:
             self._profile.save(self.model.folder)
             self._profile = None
+        if self._second is not None:
+            self._second.close()
         self._backend.close()
 
     def _complete(
@@ -272,6 +316,9 @@ class Engine:
         """A decoder over the backend's slots as they are now; what was learned goes on being used."""
         selector = Selector(self._acceptance, self._cost, min_rows=self._backend.min_rows)
         proposers = self._drafters.chosen(self._drafting)
+        if self._second is not None:
+            worth = Worth(self._acceptance, self._cost, min_rows=self._backend.min_rows)
+            proposers.append(Consulted(self._second.proposer, worth))
         rollback = self._backend.can_rollback
         return Decoder(self._backend, proposers, selector, rollback=rollback, healing=self._healing)
 

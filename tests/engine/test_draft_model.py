@@ -16,12 +16,12 @@ from velospec.control.acceptance import Acceptance
 from velospec.control.costly import Worth
 from velospec.core.cancellation import CancelToken
 from velospec.core.draft import EMPTY
-from velospec.core.errors import BackendError
+from velospec.core.errors import BackendError, SettingsError
 from velospec.core.request import Completion, Limits
 from velospec.decode.consulted import Consulted
 from velospec.decode.decoder import Decoder, Task
 from velospec.proposers.base import Proposer
-from velospec.proposers.draft_model import DraftModel
+from velospec.proposers.draft_model import DraftModel, require_same_tokens
 from velospec.proposers.suffix import SuffixProposer
 
 VOCABULARY = ScriptedVocabulary((b"ab", b"abc", b"\n"))
@@ -190,6 +190,24 @@ def test_a_backend_that_fails_ends_the_drafts_and_not_the_request(caplog: pytest
     assert "not used any more" in caplog.text
     with pytest.raises(BackendError):
         DraftModel(drafting, VOCABULARY.size)
+
+
+def test_only_a_model_with_the_same_tokenizer_may_draft() -> None:
+    require_same_tokens(VOCABULARY, VOCABULARY, "small")
+    other = ScriptedVocabulary((b"ab", b"ABC", b"\n"))
+    with pytest.raises(SettingsError, match=r"small cannot draft .* token 257 is 'ABC' there and 'abc' here"):
+        require_same_tokens(other, VOCABULARY, "small")
+    longer = ScriptedVocabulary((b"ab", b"abc", b"\n", b"x", b"yy", b"z"))
+    with pytest.raises(SettingsError, match=r"token 261 is missing there and 'z' here"):
+        require_same_tokens(VOCABULARY, longer, "small")
+
+
+def test_padding_makes_no_other_tokenizer() -> None:
+    padded = ScriptedVocabulary((b"ab", b"abc", b"\n"))
+    padded.size += 7
+    padded.control_ids |= frozenset(range(VOCABULARY.size, padded.size))
+    require_same_tokens(padded, VOCABULARY, "small")
+    require_same_tokens(VOCABULARY, padded, "small")
 
 
 prompts = st.lists(st.integers(0, 255), min_size=1, max_size=90).map(tuple)

@@ -81,7 +81,9 @@ def test_no_model_drafts_until_the_user_says_so(store: ModelStore) -> None:
     assert draft_for(large, store) == store.get("small")
     assert draft_for(store.get("small"), store) is None
     assert draft_for(store.get("other"), store) is None
-    Path(store.get("small").path).unlink()
+    write_gguf(store.get("small").path, rows=32)
+    assert draft_for(large, store) is None  # changed since it was installed
+    store.get("small").path.unlink()
     assert draft_for(large, store) is None
     store.remove("small")
     assert store.default(DRAFT) is None

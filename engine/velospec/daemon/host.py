@@ -18,6 +18,7 @@ from velospec.core.errors import ModelLoadError
 from velospec.daemon.endpoint import Endpoint
 from velospec.daemon.exit_record import rebuild_commands
 from velospec.daemon.server import DaemonServer
+from velospec.models.pairs import draft_for
 from velospec.models.store import ModelStore
 
 if TYPE_CHECKING:
@@ -104,10 +105,16 @@ def host_installed_models(options: DaemonOptions) -> NoReturn:
 
 
 def open_installed(model: InstalledModel, progress: Fraction) -> ServedEngine:
-    """The real engine for an installed model. Raises ModelLoadError."""
+    """The real engine for an installed model, with the user's draft model where that fits.
+
+    Raises VeloSpecError.
+    """
     try:
         # Loaded with the first model, so that a broken build of llama-cpp-python is told as what it is.
-        from velospec.engine import Engine  # noqa: PLC0415 - loads the native library
+        from velospec.drafting import Drafting  # noqa: PLC0415 - loads the native library
+        from velospec.engine import Engine  # noqa: PLC0415 - as above
     except (ImportError, OSError, RuntimeError) as error:
         raise ModelLoadError(f"llama-cpp-python cannot be used: {error}.", rebuild_commands()) from error
-    return Engine.open(ModelStore(model.folder.parent).check(model), progress=progress)
+    store = ModelStore(model.folder.parent)
+    drafting = Drafting(draft_model=draft_for(model, store))
+    return Engine.open(store.check(model), drafting=drafting, progress=progress)

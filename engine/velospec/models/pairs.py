@@ -67,13 +67,15 @@ def find_pairs(models: Sequence[InstalledModel]) -> list[Pairs]:
 
 
 def draft_for(model: InstalledModel, store: ModelStore) -> InstalledModel | None:
-    """The model that the user chose for drafting, if it can draft for `model`."""
+    """The model that the user chose for drafting, if it can draft for `model` and its file is as it was."""
     draft = store.default(DRAFT)
-    if draft is None or draft.name == model.name:
+    if draft is None or all(pairs.target.model.name != model.name for pairs in find_pairs([model, draft])):
         return None
-    return next(
-        (draft for pairs in find_pairs([model, draft]) if pairs.target.model.name == model.name), None
-    )
+    try:
+        return store.check(draft)
+    except ModelLoadError as error:
+        _logger.warning("%s does not draft: %s", draft.name, error)
+        return None
 
 
 def use_for_drafting(name: str, store: ModelStore) -> list[str]:

@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from velospec.backends.base import Backend, Logits
+from velospec.backends.base import Backend, Logits, Vocabulary
 from velospec.core.draft import EMPTY, Draft, Verdict
-from velospec.core.errors import BackendError
+from velospec.core.errors import BackendError, SettingsError
 from velospec.core.price import Price
 
 LEAST_SURVIVAL = 0.25
@@ -86,10 +86,6 @@ class DraftModel:
 
     def observe(self, verdict: Verdict) -> None:
         """Nothing to learn here: acceptance is counted by `control.acceptance`."""
-
-    def close(self) -> None:
-        """Free the draft model."""
-        self._backend.close()
 
     def _measure(self) -> tuple[float, float]:
         """Seconds of one row, and of each further row; leaves the slot empty. Also reads the weights once."""
@@ -161,6 +157,33 @@ class DraftModel:
         else:
             per_id = max(0.0, seconds - self._single) / (rows - 1)
             self._per_id += _RECENT * (per_id - self._per_id)
+
+
+def require_same_tokens(draft: Vocabulary, target: Vocabulary, name: str) -> None:
+    """Make sure that each id stands for the same text in both; `name` is that of the draft model.
+
+    Control tokens are not compared, since no draft has any, and files of one family name them differently; so
+    one vocabulary may be longer by padding. Nor are the end tokens: only the target's own end an answer.
+
+    Raises:
+        SettingsError: the two have different tokenizers.
+    """
+    hidden = draft.control_ids | target.control_ids
+    for token in range(max(draft.size, target.size)):
+        if token in hidden:
+            continue
+        theirs = draft.piece(token) if token < draft.size else None
+        ours = target.piece(token) if token < target.size else None
+        if theirs != ours:
+            raise SettingsError(
+                f"{name} cannot draft for this model, since they have different tokenizers: "
+                f"token {token} is {_shown(theirs)} there and {_shown(ours)} here.",
+                "See which models can work together: velospec model pairs",
+            )
+
+
+def _shown(piece: bytes | None) -> str:
+    return "missing" if piece is None else repr(piece.decode("utf-8", "replace"))
 
 
 def most_likely(logits: Logits) -> tuple[int, float]:
