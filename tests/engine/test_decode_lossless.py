@@ -154,7 +154,8 @@ def test_what_a_slot_reuses_changes_nothing(case: Case, shared: int, typed: list
     again = decoder.complete(Task("doc", prompt, case.limits, sampling=case.sampling), CancelToken())
     fresh = replace(case, prompt=prompt, heal=b"", cursor_line="")
     assert again.token_ids == fresh.run(fresh.backend()).token_ids
-    assert_cache_holds_what_was_kept(backend, fresh, again)
+    if case.snapshots is None:
+        assert_cache_holds_what_was_kept(backend, fresh, again)
 
 
 @settings(max_examples=100, deadline=None)
