@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from velospec.api import InfillRequest as InfillRequest
     from velospec.api import InstalledModel as InstalledModel
     from velospec.api import Limits as Limits
+    from velospec.api import Mode as Mode
     from velospec.api import ModelStore as ModelStore
     from velospec.api import ProposerCount as ProposerCount
     from velospec.api import Sampling as Sampling
@@ -38,6 +39,7 @@ __all__ = [
     "InfillRequest",
     "InstalledModel",
     "Limits",
+    "Mode",
     "ModelStore",
     "ProposerCount",
     "Sampling",

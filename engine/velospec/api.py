@@ -13,7 +13,15 @@ from __future__ import annotations
 
 from velospec.core.cancellation import CancelToken
 from velospec.core.errors import VeloSpecError
-from velospec.core.request import Completion, FinishReason, InfillRequest, Limits, Sampling, TextRequest
+from velospec.core.request import (
+    Completion,
+    FinishReason,
+    InfillRequest,
+    Limits,
+    Mode,
+    Sampling,
+    TextRequest,
+)
 from velospec.core.statistics import ProposerCount, Statistics
 from velospec.core.step import Step
 from velospec.drafting import Control, Drafting
@@ -30,6 +38,7 @@ __all__ = [
     "InfillRequest",
     "InstalledModel",
     "Limits",
+    "Mode",
     "ModelStore",
     "ProposerCount",
     "Sampling",

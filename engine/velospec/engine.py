@@ -72,7 +72,7 @@ class Engine:
         self.use_drafting(Drafting())
 
     @classmethod
-    def open(
+    def open(  # noqa: PLR0913  (all but the model by name)
         cls,
         model: InstalledModel,
         *,
@@ -267,11 +267,11 @@ class Engine:
 
     def _find_numerics(self, backend: LlamaBackend, report: Fraction) -> Numerics:
         """The setting to use in this mode. Exact mode's is asked first: fast mode's may be the same."""
-        exact = load_profile(self.model.folder, self._conditions) if self.mode is Mode.FAST else None
-        numerics = exact.numerics if exact is not None else probe(backend, report)
-        if self.mode is Mode.EXACT or numerics.all_agree:
-            return numerics
-        return fastest(backend, report)
+        if self.mode is Mode.EXACT:
+            return probe(backend, report)
+        exact = load_profile(self.model.folder, self._conditions)
+        numerics = exact.numerics if exact else probe(backend, lambda fraction: report(fraction / 2))
+        return numerics if numerics.all_agree else fastest(backend, lambda share: report((1 + share) / 2))
 
     def use_corpus(self, texts: Iterable[str]) -> None:
         """Draft from `texts` too, such as the other files of a project, in place of those given before."""

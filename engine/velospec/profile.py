@@ -1,4 +1,4 @@
-"""What was measured of a model on this machine, kept as `profile.json` beside the model.
+"""What was measured of a model on this machine, kept beside the model: `profile.json`, and one for fast mode.
 
 A profile holds for one build of the backend, one processor and one number of threads; under others it is not
 used and gets remade. Knows no backend: who measures hands the results in.
@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from velospec.control.cost_model import CostModel
+from velospec.core.request import Mode
 from velospec.models.files import write_json
 from velospec.verify.exact import Numerics
 
 NAME = "profile.json"
+FAST_NAME = "profile-fast.json"
 VERSION = 1
 _USUAL_CONTEXT = 512
 
@@ -39,6 +41,7 @@ class Profile:
     conditions: Conditions
     numerics: Numerics
     cost: CostModel  # goes on being refined while the model is in use
+    mode: Mode = Mode.EXACT  # FAST only where its numerics are others
 
     @property
     def tokens_per_second(self) -> float:
@@ -54,6 +57,7 @@ class Profile:
         """JSON-ready."""
         return {
             "version": VERSION,
+            "mode": str(self.mode),
             "conditions": asdict(self.conditions),
             "numerics": self.numerics.to_dict(),
             "cost": self.cost.to_dict(),
@@ -70,23 +74,34 @@ class Profile:
             Conditions(**data["conditions"]),
             Numerics.from_dict(data["numerics"]),
             CostModel.from_dict(data["cost"]),
+            Mode(data.get("mode", Mode.EXACT)),
         )
 
     def save(self, folder: Path) -> None:
         """Write it beside the model; a folder that cannot be written costs only a new measurement later."""
         try:
-            write_json(folder / NAME, self.to_dict())
+            write_json(folder / (NAME if self.mode is Mode.EXACT else FAST_NAME), self.to_dict())
         except OSError as error:
             _logger.warning("The profile could not be kept in %s: %s", folder, error.strerror)
 
 
-def load_profile(folder: Path, conditions: Conditions) -> Profile | None:
-    """The profile in `folder`; None where there is none, it is damaged, or it holds for other conditions."""
+def load_profile(folder: Path, conditions: Conditions, mode: Mode = Mode.EXACT) -> Profile | None:
+    """The profile in `folder`; None where there is none, it is damaged, or it holds for other conditions.
+
+    Where all row counts agree, exact mode's profile is that of fast mode too.
+    """
+    exact = _load(folder / NAME, conditions)
+    if mode is Mode.EXACT or (exact is not None and exact.numerics.all_agree):
+        return exact
+    return _load(folder / FAST_NAME, conditions)
+
+
+def _load(path: Path, conditions: Conditions) -> Profile | None:
     try:
-        profile = Profile.from_dict(json.loads((folder / NAME).read_text(encoding="utf-8")))
+        profile = Profile.from_dict(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        _logger.warning("The profile in %s is not usable and will be remade: %s", folder, error)
+        _logger.warning("The profile %s is not usable and will be remade: %s", path.name, error)
         return None
     return profile if profile.conditions == conditions else None

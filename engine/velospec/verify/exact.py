@@ -47,6 +47,11 @@ class Numerics:
     contexts: tuple[int, ...] = ()  # context lengths at which they were compared
     reason: str = "not probed yet"
 
+    @property
+    def all_agree(self) -> bool:
+        """Whether all row counts agree, one row alone included: exact mode then costs nothing."""
+        return self.exact and self.min_rows == 1
+
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
