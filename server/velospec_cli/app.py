@@ -34,9 +34,13 @@ _PARTS = {
     "demo": _Part(
         "velospec_cli.demo", "demo", "Show completions of a sample project, and how fast they are."
     ),
+    "run": _Part("velospec_cli.run", "run", "Answer a prompt, or complete at a cursor of a file."),
     "model": _Part("velospec_cli.model", "app", "Install, choose and remove models."),
     "editor": _Part("velospec_cli.editor", "app", "Show how to connect an editor."),
     "status": _Part("velospec_cli.status", "status", "Show what is installed and what is running."),
+    "benchmark": _Part(
+        "velospec_cli.benchmark.command", "benchmark", "Measure what drafts bring on this machine."
+    ),
     "daemon": _Part("velospec_cli.daemon", "app", "Look after the process that holds the models."),
 }
 

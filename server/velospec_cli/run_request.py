@@ -1,0 +1,112 @@
+"""What `velospec run` asks of the daemon: a prompt as it stands, a question by a chat template, or a cursor.
+
+Reads files and standard input; knows nothing of how answers come about or are shown.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from velospec.core.errors import ModelNotFoundError, VeloSpecError
+from velospec.core.request import InfillRequest, Limits, Sampling, TextRequest
+from velospec.models.chat import ChatFormat, Message
+from velospec.models.store import InstalledModel, ModelStore
+
+STDIN = "-"
+"""The prompt that stands for all of standard input."""
+
+_DOCUMENT = "velospec-run"
+_SMALLEST = {"chat": "smollm2-135m-instruct", "completion": "smollm2-135m-fim"}
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How to answer, whatever the question."""
+
+    limits: Limits
+    sampling: Sampling
+    speculate: bool
+
+    def continuing(self, prompt: str, *, special: bool) -> TextRequest:
+        """The request that continues `prompt`; `special` reads control tokens written in it as such."""
+        return TextRequest(_DOCUMENT, prompt, self.limits, self.speculate, special, self.sampling)
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """A place in a file, counted from 1 as editors show it; columns count characters, a tab as one."""
+
+    file: Path
+    line: int
+    column: int | None  # None: behind the line's last character
+
+
+def raw_request(prompt: str, how: How) -> TextRequest:
+    """Continue `prompt` as it stands."""
+    return how.continuing(_given(prompt), special=False)
+
+
+def chat_request(prompt: str, how: How, model: InstalledModel) -> TextRequest:
+    """Answer `prompt` by the chat template of `model`. Raises ChatError, ModelLoadError."""
+    text = ChatFormat.for_file(model.path).render([Message("user", _given(prompt))])
+    return how.continuing(text, special=True)
+
+
+def cursor_request(cursor: Cursor, how: How) -> InfillRequest:
+    """Complete at `cursor`. Raises VeloSpecError where the file has no such place."""
+    text = _read(cursor.file)
+    index = _index(text, cursor)
+    return InfillRequest(
+        _DOCUMENT, text[:index], text[index:], cursor.file.name, how.limits, how.speculate, how.sampling
+    )
+
+
+def model_for(roles: Sequence[str], name: str | None) -> InstalledModel:
+    """The model `name`, or the default for the first of `roles` that has one.
+
+    Raises ModelNotFoundError where there is none.
+    """
+    store = ModelStore()
+    if name:
+        return store.get(name)
+    found = next((model for role in roles if (model := store.default(role))), None)
+    if found is None:
+        raise ModelNotFoundError(
+            f"No model for {roles[0]} is installed.",
+            f"Install the smallest: velospec model install {_SMALLEST[roles[0]]}",
+        )
+    return found
+
+
+def _given(prompt: str) -> str:
+    return sys.stdin.read() if prompt == STDIN else prompt
+
+
+def _read(file: Path) -> str:
+    """The text of `file` with LF line ends. Raises VeloSpecError."""
+    try:
+        return file.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise VeloSpecError(f"{file} is not text in UTF-8.", "Choose a text file.") from error
+    except OSError as error:
+        raise VeloSpecError(f"{file} cannot be read: {error.strerror}.", "Check the path.") from error
+
+
+def _index(text: str, cursor: Cursor) -> int:
+    lines = text.split("\n")
+    if not 1 <= cursor.line <= len(lines):
+        raise VeloSpecError(
+            f"{cursor.file} has no line {cursor.line}.",
+            f"Its lines are 1 to {len(lines)}; choose one of them.",
+        )
+    line = lines[cursor.line - 1]
+    column = len(line) + 1 if cursor.column is None else cursor.column
+    if not 1 <= column <= len(line) + 1:
+        raise VeloSpecError(
+            f"Line {cursor.line} of {cursor.file} has no column {column}.",
+            f"Its columns are 1 to {len(line) + 1}; choose one of them.",
+        )
+    return sum(len(each) + 1 for each in lines[: cursor.line - 1]) + column - 1
