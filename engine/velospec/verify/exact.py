@@ -199,6 +199,7 @@ class _Comparison:
         if self.backend.slots < 2:
             return
         self.backend.truncate(0, context)
+        self._fill_to(context)  # a running state may have gone back further
         reference = self._score(context, self.rows).copy()
         self.backend.prefill(1, self.ids[:context], 0)
         logits = self.backend.decode(1, self.ids[context : context + self.rows], context)
