@@ -1,0 +1,1 @@
+"""Where VeloSpec meets other programs that decode: as a part of them, or measured against them."""

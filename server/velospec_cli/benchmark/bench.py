@@ -1,0 +1,183 @@
+"""One benchmark from an installed model to its figures: open, measure, warm up, run, add up.
+
+A quick one is given its time, and takes as many prompts, evenly over the suite, and as many tokens of each as
+fit. A model that was not measured here before is measured first, since VeloSpec drafts by what that finds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from threading import Timer
+from typing import Any
+
+from velospec import CancelToken, Drafting, Engine, InstalledModel, VeloSpecError
+from velospec.core.errors import CancelledError
+from velospec.models.progress import Progress
+from velospec_cli.benchmark.machine import Watch, describe_machine, describe_model, describe_versions
+from velospec_cli.benchmark.methods import PLAIN, VELOSPEC, Method, VeloSpecMethod, rivals
+from velospec_cli.benchmark.results import make_row, summarize
+from velospec_cli.benchmark.session import Entry, Plan, Session
+from velospec_cli.benchmark.suites.prompt import Prompt
+from velospec_cli.benchmark.suites.registry import Suite, spread
+
+_CURSOR_CONTEXT = 2048  # of an infill prompt, in tokens, with its answer
+_QUICK_CURSOR_CONTEXT = 1024
+_QUICK_PROMPTS = 4  # that a quick run wants to reach at the least
+_QUICK_LEAST_TOKENS = 32
+_METHOD_COST = 5.5  # of all methods on one prompt, in times of decoding it plainly
+_MEASURE_SHARE = 0.6  # of a quick run's time that measuring may take
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user asked for; None leaves it to the suite."""
+
+    rounds: int | None = None
+    prompts: int | None = None
+    threads: int | None = None
+    deadline: float | None = None  # of a quick run, on the clock of time.monotonic
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The JSON document, and the runs behind it."""
+
+    document: dict[str, Any]
+    entries: list[Entry]
+
+
+def run_benchmark(
+    suite: Suite,
+    model: InstalledModel,
+    options: Options,
+    say: Progress,
+    after: Callable[[Engine, Outcome], None] = lambda _engine, _outcome: None,
+) -> Outcome:
+    """Run `suite`; `after` is called with what came of it while the engine is still open.
+
+    Raises:
+        VeloSpecError: the suite or the model cannot be used, or the time allowed not one prompt.
+    """
+    prompts = _choose(suite, options)
+    with open_engine(suite, model, prompts, options, say) as engine, ExitStack() as stack:
+        watch = Watch()
+        methods = _methods(engine, suite, stack)
+        session = Session(engine, Drafting(), methods, say)
+        say("Warming up", 0, 0)
+        rate = session.warm_up(prompts[0])
+        plan = _plan(suite, options, rate, len(prompts))
+        entries = session.run(prompts, plan)
+        if not entries:
+            raise VeloSpecError("No prompt could be run in the time given.", "Run it without --quick.")
+        outcome = Outcome(_document(suite, engine, watch, entries, plan), entries)
+        after(engine, outcome)
+    return outcome
+
+
+@contextmanager
+def open_engine(
+    suite: Suite, model: InstalledModel, prompts: Sequence[Prompt], options: Options, say: Progress
+) -> Iterator[Engine]:
+    """The model, loaded for the prompts' length and measured."""
+    say(f"Loading {model.name}", 0, 0)
+    engine = Engine.open(model, slots=1, context=_context(suite, prompts, options), threads=options.threads)
+    try:
+        profile = engine.profile
+        if profile is None or not profile.cost.measured:
+            _measure(engine, options, say)
+        yield engine
+    finally:
+        engine.close()
+
+
+def _choose(suite: Suite, options: Options) -> list[Prompt]:
+    """The prompts in the order in which they are run."""
+    prompts = suite.prompts()
+    if suite.least > 1:  # more than are wanted, since some do not count: in their order
+        return list(prompts)
+    chosen = spread(prompts, min(options.prompts or suite.size, len(prompts)))
+    return _far_apart(chosen) if options.deadline is not None else chosen
+
+
+def _far_apart(prompts: Sequence[Prompt]) -> list[Prompt]:
+    """The prompts in an order of which every beginning is spread over all of them."""
+    width = max(1, (len(prompts) - 1).bit_length())
+    order = sorted(range(len(prompts)), key=lambda index: f"{index:0{width}b}"[::-1])
+    return [prompts[index] for index in order]
+
+
+def _context(suite: Suite, prompts: Sequence[Prompt], options: Options) -> int:
+    """Positions of a slot: a token stands for a byte at the least."""
+    if any(prompt.after is not None for prompt in prompts):
+        return _CURSOR_CONTEXT if options.deadline is None else _QUICK_CURSOR_CONTEXT
+    longest = max(len(prompt.before.encode()) for prompt in prompts)
+    return 256 * -(-(longest + suite.tokens) // 256)
+
+
+def _measure(engine: Engine, options: Options, say: Progress) -> None:
+    """Measure the model; in a quick run for as long as there is time, and do without it otherwise."""
+
+    def report(done: float) -> None:
+        say("Measuring this machine, once for each model", round(100 * done), 100)
+
+    cancel = CancelToken()
+    timer = None
+    if options.deadline is not None:
+        timer = Timer(_MEASURE_SHARE * (options.deadline - time.monotonic()), cancel.cancel)
+        timer.start()
+    try:
+        engine.measure(report, cancel)
+    except CancelledError:
+        say("Measuring took too long; drafts go by typical costs", 0, 0)
+    finally:
+        if timer is not None:
+            timer.cancel()
+
+
+def _methods(engine: Engine, suite: Suite, stack: ExitStack) -> list[Method]:
+    context = int(engine.describe()["context"])
+    theirs, loaded = rivals(engine, context=context)
+    for llama in loaded:
+        stack.callback(llama.close)
+    return [
+        VeloSpecMethod(PLAIN, engine, speculate=False, ends=suite.ends),
+        VeloSpecMethod(VELOSPEC, engine, speculate=True, ends=suite.ends),
+        *theirs,
+    ]
+
+
+def _plan(suite: Suite, options: Options, rate: float, prompts: int) -> Plan:
+    """How much to run, at `rate` tokens per second without drafts."""
+    plan = Plan(
+        tokens=suite.tokens,
+        rounds=options.rounds or suite.rounds,
+        rival_rounds=suite.rival_rounds,
+        prompts=min(options.prompts or suite.size, prompts),
+        least=suite.least,
+        deadline=options.deadline,
+    )
+    if options.deadline is None:
+        return plan
+    left = options.deadline - time.monotonic()
+    tokens = int(left * rate / (_METHOD_COST * min(_QUICK_PROMPTS, plan.prompts)))
+    tokens = max(_QUICK_LEAST_TOKENS, min(suite.quick_tokens, tokens))
+    return replace(plan, tokens=tokens, rounds=options.rounds or 1, rival_rounds=1)
+
+
+def _document(
+    suite: Suite, engine: Engine, watch: Watch, entries: Sequence[Entry], plan: Plan
+) -> dict[str, Any]:
+    rows = [make_row(entry) for entry in entries]
+    summary = summarize(entries, rows)
+    summary |= {"prompts": len(rows), "tokens": plan.tokens, "rounds": plan.rounds}
+    return {
+        "suite": suite.name,
+        "machine": describe_machine(engine, watch),
+        "model": describe_model(engine),
+        "versions": describe_versions(suite.libraries),
+        "rows": rows,
+        "summary": summary,
+    }

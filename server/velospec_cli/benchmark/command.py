@@ -1,0 +1,117 @@
+"""`velospec benchmark`: the command and its options. The native library loads when a suite is run."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import psutil
+import typer
+from rich.console import Console
+
+from velospec.core.errors import ModelNotFoundError, VeloSpecError
+from velospec.models.store import InstalledModel, ModelStore
+from velospec_cli.benchmark import report
+from velospec_cli.benchmark.suites.registry import SUITES, find_suite
+from velospec_cli.progress import Bars
+
+if TYPE_CHECKING:
+    from velospec import Engine
+    from velospec_cli.benchmark.bench import Outcome
+
+QUICK_SECONDS = 44.0
+"""From the start of the process to the last run of a quick benchmark."""
+
+
+def benchmark(  # noqa: PLR0913 - a command has an option for each wish
+    suite: Annotated[
+        str | None, typer.Argument(help="code, humaneval, editing or completion; none lists them.")
+    ] = None,
+    *,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="End within 50 seconds: fewer prompts, fewer tokens, one round.")
+    ] = False,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write all figures into this file.", dir_okay=False)
+    ] = None,
+    trace: Annotated[
+        Path | None, typer.Option(help="Write a CSV line for each token into this file.", dir_okay=False)
+    ] = None,
+    rounds: Annotated[int | None, typer.Option(min=1, help="How often each prompt is run.")] = None,
+    prompts: Annotated[
+        int | None, typer.Option(min=1, help="Only so many prompts, evenly over the suite.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="An installed model; the default for completion if not given.")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Threads of a decode; one for each core if not given.")
+    ] = None,
+) -> None:
+    """Measure what drafts bring on this machine, and check that they change no output.
+
+    Each prompt is decoded by VeloSpec without and with drafts, by llama-cpp-python, and by llama-cpp-python
+    with prompt lookup: in one run, warmed up, in turns, on the same tokens. Exits with 1 where an output
+    with drafts differs from the one without. For figures to rely on, let the machine do nothing else.
+    """
+    console = Console(highlight=False)
+    if suite is None:
+        console.print(report.suites(SUITES.values()))
+        console.print(f"\n{report.USAGE}")
+        return
+    wanted = find_suite(suite)
+    from velospec_cli.benchmark.bench import Options, run_benchmark  # noqa: PLC0415 - native library
+
+    options = Options(rounds, prompts, threads, _deadline() if quick else None)
+    for path in (json_file, trace):
+        _check_writable(path)
+
+    def keep_trace(engine: Engine, outcome: Outcome) -> None:
+        if trace is not None:
+            from velospec_cli.benchmark.trace import write_trace  # noqa: PLC0415 - native library
+
+            write_trace(trace, outcome.entries, engine.piece)
+
+    with Bars(Console(stderr=True)) as bars:
+        document = run_benchmark(wanted, _model(model), options, bars, keep_trace).document
+    if json_file is not None:
+        _write(json_file, document)
+    console.print(report.results(document))
+    console.print(report.verdict(document))
+    if document["model"]["exact"] and not _identical(document):
+        raise VeloSpecError(
+            "Outputs with drafts differ from those without.", "This is a defect: please report it."
+        )
+
+
+def _model(name: str | None) -> InstalledModel:
+    """The model to measure. Raises ModelNotFoundError."""
+    store = ModelStore()
+    found = store.get(name) if name else store.default("completion")
+    if found is None:
+        raise ModelNotFoundError("No model is installed.", "Install one: velospec model install")
+    return store.check(found)
+
+
+def _deadline() -> float:
+    """When a quick run must be over, counted from the start of this process; on time.monotonic's clock."""
+    age = time.time() - float(psutil.Process().create_time())
+    return time.monotonic() - age + QUICK_SECONDS
+
+
+def _check_writable(path: Path | None) -> None:
+    """Better now than after the run. Raises VeloSpecError."""
+    if path is not None and not path.absolute().parent.is_dir():
+        raise VeloSpecError(
+            f"There is no folder {path.absolute().parent}.", "Name a file in one that exists."
+        )
+
+
+def _write(path: Path, document: dict[str, Any]) -> None:
+    path.write_text(json.dumps(document, indent=1) + "\n", "utf-8")
+
+
+def _identical(document: dict[str, Any]) -> bool:
+    return all(row["identical"] for row in document["rows"])

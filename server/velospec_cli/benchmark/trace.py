@@ -1,0 +1,81 @@
+"""The trace: a CSV file with one line for each token that VeloSpec decided with drafts.
+
+`drafted` is the token's place in the draft that was scored, from 0, and `accepted` whether the draft was
+right there; both are empty for a token that no draft stood for. `proposer` and `evidence` are those of the
+draft of its step; the token behind a wholly accepted draft has none. `margin` is the target's largest logit
+less the next, `rows` the size of the batch.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from velospec import Step
+from velospec.core.errors import VeloSpecError
+from velospec_cli.benchmark.methods import VELOSPEC
+from velospec_cli.benchmark.session import Entry
+
+COLUMNS = (
+    "prompt",
+    "step",
+    "index",
+    "token",
+    "text",
+    "proposer",
+    "evidence",
+    "margin",
+    "drafted",
+    "accepted",
+    "rows",
+)
+
+Piece = Callable[[int], bytes]
+
+
+def write_trace(path: Path, entries: Sequence[Entry], piece: Piece) -> None:
+    """Write the first round's runs with drafts. Raises VeloSpecError where the file cannot be written."""
+    try:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(COLUMNS)
+            for entry in entries:
+                run = entry.runs[VELOSPEC][0]
+                writer.writerows(_lines(entry.prompt.name, run.steps, len(run.ids), piece))
+    except OSError as error:
+        raise VeloSpecError(f"The trace cannot be written: {error}", "Name another file.") from error
+
+
+def _lines(prompt: str, steps: Sequence[Step], tokens: int, piece: Piece) -> Iterator[tuple[object, ...]]:
+    index = 0
+    for number, step in enumerate(steps):
+        draft, margins = step.verdict.draft, step.verdict.margins
+        for place, token in enumerate(step.verdict.ids):
+            if index == tokens:
+                return
+            inside = place < len(draft)
+            yield (
+                prompt,
+                number,
+                index,
+                token,
+                escape(piece(token)),
+                draft.proposer if inside else "",
+                draft.evidence if inside else "",
+                f"{margins[place]:.4f}" if place < len(margins) else "",
+                place if inside else "",
+                int(place < step.verdict.accepted) if inside else "",
+                step.rows,
+            )
+            index += 1
+
+
+def escape(piece: bytes) -> str:
+    """A token's bytes on one line: line ends, control characters and broken UTF-8 as backslash escapes."""
+    text = piece.decode("utf-8", "backslashreplace")
+    return "".join(each if each.isprintable() and each != "\\" else _escaped(each) for each in text)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
