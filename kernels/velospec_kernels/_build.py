@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from velospec_kernels.errors import BuildError, LaunchError
@@ -64,11 +65,19 @@ def build(source: Path, architecture: str) -> Path:
         return library
     virtual = architecture.replace("sm_", "compute_")
     target = f"-gencode=arch={virtual},code={architecture}"
+    return make(library, [str(nvcc), *FLAGS, target, f"-I{INCLUDE}", str(source)])
+
+
+def make(library: Path, command: list[str]) -> Path:
+    """Run a compiler's `command` with `-o` and a file added, and put what it made at `library`.
+
+    Raises BuildError.
+    """
     try:
         library.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
             made = Path(scratch) / library.name
-            _run([str(nvcc), *FLAGS, target, f"-I{INCLUDE}", str(source), "-o", str(made)])
+            run([*command, "-o", str(made)])
             made.replace(library)
     except OSError as error:
         raise BuildError(
@@ -102,20 +111,27 @@ def check(library: ctypes.CDLL, status: int) -> None:
 
 
 def _key(source: Path, architecture: str, nvcc: Path) -> str:
+    return key((*FLAGS, architecture, version(nvcc)), (source, *sorted(INCLUDE.glob("*.cuh"))))
+
+
+def key(parts: Iterable[str], files: Iterable[Path]) -> str:
+    """A short digest of all that shapes a library."""
     digest = hashlib.sha256()
-    for part in (*FLAGS, architecture, _version(nvcc)):
+    for part in parts:
         digest.update(part.encode() + b"\0")
-    for file in (source, *sorted(INCLUDE.glob("*.cuh"))):
+    for file in files:
         digest.update(file.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 
 @functools.cache
-def _version(nvcc: Path) -> str:
-    return _run([str(nvcc), "--version"])
+def version(compiler: Path) -> str:
+    """What a compiler says of itself. Raises BuildError."""
+    return run([str(compiler), "--version"])
 
 
-def _run(command: list[str]) -> str:
+def run(command: list[str]) -> str:
+    """The output of a compiler. Raises BuildError with its last lines."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_SECONDS)
     except subprocess.TimeoutExpired as error:
@@ -124,6 +140,6 @@ def _run(command: list[str]) -> str:
         tail = "\n".join((done.stderr or done.stdout).splitlines()[-20:])
         raise BuildError(
             f"{' '.join(command)} failed with status {done.returncode}:\n{tail}\n",
-            "Check that the CUDA toolkit and its host compiler fit together.",
+            "Check the compiler's installation; CUDA's needs a host compiler that fits it.",
         )
     return done.stdout

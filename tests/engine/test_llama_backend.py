@@ -307,10 +307,11 @@ def test_the_vocabulary_alone_equals_the_models(
     alone.close()
 
 
-def test_the_build_id_names_binding_features_and_processor() -> None:
-    binding, features, processor = build_id().split("; ")
+def test_the_build_id_names_binding_features_kernel_and_processor() -> None:
+    binding, features, kernel, processor = build_id().split("; ")
     assert binding.startswith("llama-cpp-python 0.3.")
     assert features.startswith("CPU : ")
+    assert kernel == "llama.cpp" or kernel.startswith("q8_matmul ")
     assert processor
 
 

@@ -32,7 +32,7 @@ needs_nvcc = pytest.mark.skipif(
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("VELOSPEC_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("CUDA_HOME", raising=False)
-    _build._version.cache_clear()
+    _build.version.cache_clear()
     return tmp_path / "home"
 
 
@@ -124,7 +124,7 @@ def test_compiled_once_for_each_key(tmp_path: Path, fake_nvcc: Path) -> None:
     source.write_text("second")
     others.add(_build.build(source, "sm_90"))
     (fake_nvcc / "version").write_text("release 2")
-    _build._version.cache_clear()
+    _build.version.cache_clear()
     others.add(_build.build(source, "sm_90"))
     assert len(others) == len(calls(fake_nvcc)) == 4
     assert sorted(made[0].parent.iterdir()) == sorted(others)

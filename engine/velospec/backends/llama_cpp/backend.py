@@ -20,8 +20,9 @@ from velospec.backends.base import Logits
 from velospec.backends.cpu import usable_cores
 from velospec.backends.llama_cpp import library
 from velospec.backends.llama_cpp.batch import AbortFlag, Batch
-from velospec.backends.llama_cpp.library import Handle, lib
+from velospec.backends.llama_cpp.library import Handle
 from velospec.backends.llama_cpp.memory import CHECKPOINTS, SlotMemory
+from velospec.backends.llama_cpp.native import lib
 from velospec.backends.llama_cpp.options import KvType, LlamaOptions
 from velospec.backends.llama_cpp.threads import ThreadGovernor
 from velospec.backends.llama_cpp.vocabulary import LlamaVocabulary

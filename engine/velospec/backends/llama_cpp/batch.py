@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from velospec.backends.llama_cpp.library import Handle, lib
+from velospec.backends.llama_cpp.library import Handle
+from velospec.backends.llama_cpp.native import lib
 
 
 class Batch:

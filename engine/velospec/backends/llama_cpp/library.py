@@ -15,12 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import llama_cpp
-
+from velospec.backends.llama_cpp.native import VERSION, kernel_name, lib
 from velospec.core.errors import ModelLoadError
-
-lib: Any = llama_cpp.llama_cpp
-"""The C functions. Untyped: the binding's own annotations name arrays where C takes pointers."""
 
 Progress = Callable[[float], None]
 Handle = Any  # a pointer or struct that ctypes made; opaque to us
@@ -61,9 +57,9 @@ def start() -> None:
 
 
 def build_id() -> str:
-    """Names what decides numbers and speed: binding, native library, its CPU features, this CPU."""
+    """Names what decides numbers and speed: binding, native library, its CPU features, kernel, this CPU."""
     features = lib.llama_print_system_info().decode("utf-8", "replace").strip(" |")
-    return f"llama-cpp-python {llama_cpp.__version__}; {features}; {_cpu_name()}"
+    return f"llama-cpp-python {VERSION}; {features}; {kernel_name()}; {_cpu_name()}"
 
 
 def _cpu_name() -> str:
@@ -117,7 +113,7 @@ def load_error(path: Path) -> ModelLoadError:
     return ModelLoadError(
         f"llama.cpp cannot load {path.name}: {detail}.",
         f"Install the model again (velospec model install), or update llama-cpp-python "
-        f"(this is {llama_cpp.__version__}) if the model is newer than it.",
+        f"(this is {VERSION}) if the model is newer than it.",
     )
 
 

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from velospec.backends.llama_cpp.library import Handle, lib
+from velospec.backends.llama_cpp.library import Handle
+from velospec.backends.llama_cpp.native import lib
 from velospec.core.errors import BackendError
 
 CHECKPOINTS = 3

@@ -9,7 +9,8 @@ import ctypes
 from collections.abc import Callable
 from pathlib import Path
 
-from velospec.backends.llama_cpp.library import Handle, lib, load_model
+from velospec.backends.llama_cpp.library import Handle, load_model
+from velospec.backends.llama_cpp.native import lib
 
 _HIDDEN = lib.LLAMA_TOKEN_ATTR_CONTROL | lib.LLAMA_TOKEN_ATTR_UNKNOWN | lib.LLAMA_TOKEN_ATTR_UNUSED
 _INFILL: dict[str, Callable[[Handle], int]] = {
