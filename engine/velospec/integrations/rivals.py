@@ -40,6 +40,7 @@ class LlamaCppPython:
                 n_threads=threads,
                 n_threads_batch=threads,
                 draft_model=self._drafter,
+                logits_all=drafts,  # implied, but without it there is room for 512 positions only
                 verbose=False,
             )
         except ValueError as error:

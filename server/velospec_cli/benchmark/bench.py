@@ -7,17 +7,26 @@ fit. A model that was not measured here before is measured first, since VeloSpec
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from threading import Timer
 from typing import Any
 
 from velospec import CancelToken, Drafting, Engine, InstalledModel, VeloSpecError
 from velospec.core.errors import CancelledError
+from velospec.core.request import Mode
 from velospec.models.progress import Progress
 from velospec_cli.benchmark.machine import Watch, describe_machine, describe_model, describe_versions
-from velospec_cli.benchmark.methods import PLAIN, VELOSPEC, Method, VeloSpecMethod, rivals
+from velospec_cli.benchmark.methods import (
+    FAST,
+    PLAIN,
+    REFERENCE,
+    VELOSPEC,
+    Method,
+    VeloSpecMethod,
+    rivals,
+)
 from velospec_cli.benchmark.results import make_row, summarize
 from velospec_cli.benchmark.session import Entry, Plan, Session
 from velospec_cli.benchmark.suites.prompt import Prompt
@@ -28,6 +37,7 @@ _QUICK_CURSOR_CONTEXT = 1024
 _QUICK_PROMPTS = 4  # that a quick run wants to reach at the least
 _QUICK_LEAST_TOKENS = 32
 _METHOD_COST = 5.5  # of all methods on one prompt, in times of decoding it plainly
+_LONGER = "Choose another suite, or another model."
 _MEASURE_SHARE = 0.6  # of a quick run's time that measuring may take
 
 
@@ -39,6 +49,7 @@ class Options:
     prompts: int | None = None
     threads: int | None = None
     deadline: float | None = None  # of a quick run, on the clock of time.monotonic
+    mode: Mode = Mode.EXACT
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,38 +70,23 @@ def run_benchmark(
     """Run `suite`; `after` is called with what came of it while the engine is still open.
 
     Raises:
-        VeloSpecError: the suite or the model cannot be used, or the time allowed not one prompt.
+        VeloSpecError: the suite or the model cannot be used.
     """
     prompts = _choose(suite, options)
-    with open_engine(suite, model, prompts, options, say) as engine, ExitStack() as stack:
+    with ExitStack() as stack:
+        opener = _Opener(model, options, _context(suite, prompts, options), say, stack)
+        engine = opener.engine(options.mode)
+        methods = opener.methods(engine, ends=suite.ends)
         watch = Watch()
-        methods = _methods(engine, suite, stack)
-        session = Session(engine, Drafting(), methods, say)
+        session = Session(opener.engines, Drafting(), methods, say)
         say("Warming up", 0, 0)
-        rate = session.warm_up(prompts[0])
-        plan = _plan(suite, options, rate, len(prompts))
+        plan = _plan(suite, options, session.warm_up(), len(prompts))
         entries = session.run(prompts, plan)
         if not entries:
-            raise VeloSpecError("No prompt could be run in the time given.", "Run it without --quick.")
+            raise VeloSpecError("No prompt of the suite has an output of the length that counts.", _LONGER)
         outcome = Outcome(_document(suite, engine, watch, entries, plan), entries)
         after(engine, outcome)
     return outcome
-
-
-@contextmanager
-def open_engine(
-    suite: Suite, model: InstalledModel, prompts: Sequence[Prompt], options: Options, say: Progress
-) -> Iterator[Engine]:
-    """The model, loaded for the prompts' length and measured."""
-    say(f"Loading {model.name}", 0, 0)
-    engine = Engine.open(model, slots=1, context=_context(suite, prompts, options), threads=options.threads)
-    try:
-        profile = engine.profile
-        if profile is None or not profile.cost.measured:
-            _measure(engine, options, say)
-        yield engine
-    finally:
-        engine.close()
 
 
 def _choose(suite: Suite, options: Options) -> list[Prompt]:
@@ -137,16 +133,46 @@ def _measure(engine: Engine, options: Options, say: Progress) -> None:
             timer.cancel()
 
 
-def _methods(engine: Engine, suite: Suite, stack: ExitStack) -> list[Method]:
-    context = int(engine.describe()["context"])
-    theirs, loaded = rivals(engine, context=context)
-    for llama in loaded:
-        stack.callback(llama.close)
-    return [
-        VeloSpecMethod(PLAIN, engine, speculate=False, ends=suite.ends),
-        VeloSpecMethod(VELOSPEC, engine, speculate=True, ends=suite.ends),
-        *theirs,
-    ]
+@dataclass(slots=True)
+class _Opener:
+    """Opens engines and rivals on one model; the stack closes them."""
+
+    model: InstalledModel
+    options: Options
+    context: int
+    say: Progress
+    stack: ExitStack
+    engines: list[Engine] = field(default_factory=list)
+
+    def engine(self, mode: Mode) -> Engine:
+        """The model in memory, measured."""
+        self.say(f"Loading {self.model.name}", 0, 0)
+        engine = Engine.open(
+            self.model, slots=1, context=self.context, threads=self.options.threads, mode=mode
+        )
+        self.stack.callback(engine.close)
+        self.engines.append(engine)
+        profile = engine.profile
+        if profile is None or not profile.cost.measured:
+            _measure(engine, self.options, self.say)
+        return engine
+
+    def methods(self, engine: Engine, *, ends: bool) -> list[Method]:
+        """All that take part. Where exact mode decodes no row alone, fast mode is another engine."""
+        drafting = VeloSpecMethod(VELOSPEC, engine, speculate=True, ends=ends)
+        theirs, loaded = rivals(engine, context=self.context)
+        for llama in loaded:
+            self.stack.callback(llama.close)
+        if engine.numerics.min_rows == 1:
+            return [VeloSpecMethod(PLAIN, engine, speculate=False, ends=ends), drafting, *theirs]
+        fast = self.engine(Mode.FAST)
+        return [
+            VeloSpecMethod(PLAIN, fast, speculate=False, ends=ends),
+            drafting,
+            VeloSpecMethod(FAST, fast, speculate=True, ends=ends),
+            *theirs,
+            VeloSpecMethod(REFERENCE, engine, speculate=False, ends=ends),
+        ]
 
 
 def _plan(suite: Suite, options: Options, rate: float, prompts: int) -> Plan:

@@ -15,6 +15,9 @@ from velospec.integrations.rivals import LlamaCppPython
 from velospec_cli.benchmark.suites.prompt import Prompt
 
 PLAIN, VELOSPEC, FAST = "plain", "velospec", "velospec-fast"
+REFERENCE = "exact-without-drafts"
+"""Where exact mode never decodes a row alone, plain decoding is no measure of its output; this is."""
+
 LLAMA, LOOKUP_10, LOOKUP_2 = "llama-cpp-python", "prompt-lookup-10", "prompt-lookup-2"
 RIVALS = (LLAMA, LOOKUP_10, LOOKUP_2)
 

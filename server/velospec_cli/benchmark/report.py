@@ -18,6 +18,15 @@ Keep the figures:    velospec benchmark code --json code.json --trace code.csv
 What the parts do:   velospec benchmark code --ablation"""
 
 
+_SHORT = {
+    "velospec-fast": "fast mode",
+    "llama-cpp-python": "llama-cpp",
+    "prompt-lookup-10": "lookup 10",
+    "prompt-lookup-2": "lookup 2",
+}
+"""The other methods as the table names them."""
+
+
 def suites(all_suites: Iterable[Suite]) -> RenderableType:
     """The list that a bare `velospec benchmark` shows."""
     table = Table(box=None, pad_edge=False)
@@ -33,15 +42,15 @@ def suites(all_suites: Iterable[Suite]) -> RenderableType:
 
 def results(document: dict[str, Any]) -> RenderableType:
     """One line for each prompt. Ratios are to decoding without drafts in the same round."""
-    rivals = [name for name in document["rows"][0]["methods"] if name not in ("plain", "velospec")]
+    rivals = [name for name in _SHORT if name in document["rows"][0]["methods"]]
     table = Table(box=None, pad_edge=False, title="Tokens per second", title_justify="left")
-    table.add_column("prompt", overflow="fold")
-    for name in ("plain", "velospec", "ratio", "tokens a step", *rivals):
+    table.add_column("prompt", overflow="ellipsis", no_wrap=True)
+    for name in ("plain", "velospec", "ratio", "per step", *(_SHORT[name] for name in rivals)):
         table.add_column(name, justify="right")
     for row in document["rows"]:
         methods = row["methods"]
         table.add_row(
-            row["prompt"],
+            _end(row["prompt"]),
             f"{methods['plain']['tokens_per_second']:.1f}",
             f"{methods['velospec']['tokens_per_second']:.1f}",
             _ratio(row["speedup"]),
@@ -72,6 +81,11 @@ def verdict(document: dict[str, Any]) -> Text:
     for warning in machine["warnings"]:
         text.append(warning + "\n", style="yellow")
     return text
+
+
+def _end(name: str, most: int = 32) -> str:
+    """A long name's end, which tells more than its beginning: it has the file and the line."""
+    return name if len(name) <= most else "…" + name[1 - most :]
 
 
 def _ratio(value: float) -> Text:

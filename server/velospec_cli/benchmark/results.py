@@ -33,7 +33,7 @@ def make_row(entry: Entry) -> Row:
         "steps": round(total.steps / len(drafted)),
         "drafted": round(total.drafted_tokens / len(drafted)),
         "accepted": round(total.accepted_tokens / len(drafted)),
-        "identical": all(run.ids == entry.reference for run in (*drafted, *entry.runs[PLAIN])),
+        "identical": all(run.ids == entry.reference for run in drafted),
         "output_sha256": _digest(entry.reference),
         "methods": {name: _figures(entry, name) for name in entry.runs},
         "proposers": {
@@ -50,7 +50,8 @@ def summarize(entries: Sequence[Entry], rows: Sequence[Row]) -> dict[str, Any]:
     """What the rows come to. Means are over prompts, each counting alike. JSON-ready; needs a row."""
     total = _statistics([run for entry in entries for run in entry.runs[VELOSPEC]])
     speedups = [row["speedup"] for row in rows]
-    rates = {name: mean(_rate(entry, name) for entry in entries) for name in entries[0].runs}
+    names = [name for name in entries[0].runs if all(name in entry.runs for entry in entries)]
+    rates = {name: mean(_rate(entry, name) for entry in entries) for name in names}
     summary: dict[str, Any] = {
         "speedup_mean": round(mean(speedups), 4),
         "speedup_min": min(speedups),
@@ -78,7 +79,7 @@ def summarize(entries: Sequence[Entry], rows: Sequence[Row]) -> dict[str, Any]:
 
 def _against_rivals(entries: Sequence[Entry], rates: dict[str, float]) -> dict[str, Any]:
     """VeloSpec against the rival that is quickest in the mean, and against the quickest on each prompt."""
-    rivals = [name for name in RIVALS if name in rates]
+    rivals = [name for name in RIVALS if all(name in entry.runs for entry in entries)]
     if not rivals:
         return {"best_rival": None, "vs_best_rival": None, "vs_best_rival_each": None}
     best = max(rivals, key=lambda name: rates[name])

@@ -16,11 +16,12 @@ from dataclasses import dataclass, field
 
 from velospec import Drafting, Engine
 from velospec.models.progress import Progress
-from velospec_cli.benchmark.methods import PLAIN, RIVALS, Method, Run, by_reader
+from velospec_cli.benchmark.methods import PLAIN, REFERENCE, RIVALS, Method, Run, by_reader
 from velospec_cli.benchmark.suites.prompt import Prompt
 from velospec_cli.benchmark.suites.registry import read_texts
 
 _WARM_TOKENS = 16
+_WARM_PROMPT = Prompt("warm-up", "def celsius(fahrenheit):\n    return (fahrenheit - 32) * 5 / 9\n\n\ndef")
 _MARGIN = 1.2  # of the time that one prompt takes, held ready before the next one begins
 
 
@@ -34,8 +35,8 @@ class Entry:
 
     @property
     def reference(self) -> tuple[int, ...]:
-        """The output without drafts."""
-        return self.runs[PLAIN][0].ids
+        """The output without drafts, in the mode that is measured."""
+        return self.runs.get(REFERENCE, self.runs[PLAIN])[0].ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,24 +50,36 @@ class Plan:
     least: int = 1  # tokens of an output that counts
     deadline: float | None = None
 
+    @property
+    def over(self) -> bool:
+        return self.deadline is not None and time.monotonic() > self.deadline
+
+    def rounds_of(self, method: str) -> int:
+        """In how many rounds a method takes part."""
+        if method == REFERENCE:
+            return 1
+        return self.rival_rounds if method in RIVALS else self.rounds
+
 
 class Session:
-    """Runs a plan over prompts with the methods of one engine and its rivals."""
+    """Runs a plan over prompts with the methods of engines and their rivals."""
 
-    def __init__(self, engine: Engine, drafting: Drafting, methods: Sequence[Method], say: Progress) -> None:
-        self._engine = engine
+    def __init__(
+        self, engines: Sequence[Engine], drafting: Drafting, methods: Sequence[Method], say: Progress
+    ) -> None:
+        self._engines = engines
         self._drafting = drafting
         self._methods = methods
         self._say = say
         self._learned: tuple[object, ...] = ()
         self._slowest = 0.0  # seconds of one prompt
 
-    def warm_up(self, prompt: Prompt) -> float:
+    def warm_up(self) -> float:
         """Decode a little by every method; the tokens per second of plain decoding."""
         rates = {}
         for method in self._methods:
-            method.read(prompt)
-            rates[method.name] = method.run(prompt, _WARM_TOKENS).tokens_per_second
+            method.read(_WARM_PROMPT)
+            rates[method.name] = method.run(_WARM_PROMPT, _WARM_TOKENS).tokens_per_second
         return rates[PLAIN]
 
     def run(self, prompts: Sequence[Prompt], plan: Plan) -> list[Entry]:
@@ -83,7 +96,8 @@ class Session:
         return list(entries.values())
 
     def _begin_round(self) -> None:
-        self._engine.use_drafting(self._drafting)
+        for engine in self._engines:
+            engine.use_drafting(self._drafting)
         self._learned = ()
 
     def _round(
@@ -108,11 +122,13 @@ class Session:
         length = self._length(entry, plan)
         if length < plan.least:
             return False
-        methods = [m for m in self._methods if number < plan.rival_rounds or m.name not in RIVALS]
+        methods = [method for method in self._methods if number < plan.rounds_of(method.name)]
         for group in by_reader(methods).values():
             self._read(entry, group)
         shift = (number + turn) % len(methods)
         for method in (*methods[shift:], *methods[:shift]):
+            if method.name in RIVALS and plan.over:
+                continue  # a machine that was much slower than it seemed
             # Rivals know no end: they decode as many tokens as the reference has.
             run = method.run(prompt, length if method.name in RIVALS else plan.tokens)
             entry.runs.setdefault(method.name, []).append(run)
@@ -136,7 +152,9 @@ class Session:
 
     def _learn(self, prompt: Prompt) -> None:
         if prompt.corpus != self._learned:
-            self._engine.use_corpus(read_texts(prompt.corpus))
+            texts = read_texts(prompt.corpus)
+            for engine in self._engines:
+                engine.use_corpus(texts)
             self._learned = prompt.corpus
 
     def _out_of_time(self, plan: Plan) -> bool:

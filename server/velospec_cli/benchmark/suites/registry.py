@@ -42,7 +42,7 @@ class Suite:
 
 def _load(name: str) -> tuple[Prompt, ...]:
     data = tomllib.loads((files(__package__) / f"{name}.toml").read_text("utf-8"))
-    return tuple(Prompt(entry["name"], entry["text"].rstrip("\n") + "\n") for entry in data["prompt"])
+    return tuple(Prompt(entry["name"], entry["text"].rstrip("\n")) for entry in data["prompt"])
 
 
 SUITES = {
