@@ -109,6 +109,7 @@ class Engine:
             min_rows=numerics.min_rows,
             kv_type=KvType(numerics.kv_type),
             flash_attention=numerics.flash_attention,
+            repack=numerics.repack,
         )
         backend = LlamaBackend(model.path, options, progress)
         _touch_weights(backend)
@@ -328,6 +329,7 @@ class Engine:
             kv_type=numerics.kv_type,
             flash_attention=numerics.flash_attention,
             min_rows=numerics.min_rows,
+            repack=numerics.repack,
         )
         self._decoder = self._compose()
 

@@ -27,6 +27,7 @@ class Batch:
     threads: int
     scored: bool
     refilled: bool  # positions at or after this batch's were in the cache before
+    repack: bool
 
 
 Flaw = Callable[[Batch], bool]
@@ -51,12 +52,13 @@ class FlawedBackend:
     threads: int = 2
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
     setting: tuple[str, bool] = SETTINGS[0]
+    repack: bool = True
 
     def __post_init__(self) -> None:
         self.configure(kv_type="bf16", flash_attention=True, min_rows=1)
 
-    def configure(self, *, kv_type: str, flash_attention: bool, min_rows: int) -> None:
-        self.setting, self.min_rows = (kv_type, flash_attention), min_rows
+    def configure(self, *, kv_type: str, flash_attention: bool, min_rows: int, repack: bool = True) -> None:
+        self.setting, self.min_rows, self.repack = (kv_type, flash_attention), min_rows, repack
         self._cache: list[list[float]] = [[] for _ in range(self.slots)]
         self._longest = [0] * self.slots
         self._pinned: int | None = None
@@ -90,7 +92,7 @@ class FlawedBackend:
         rows = max(len(ids), self.min_rows)
         refilled = position < self._longest[slot]
         threads = self._pinned or self.threads
-        batch = Batch(*self.setting, rows, position, slot, threads, scored, refilled)
+        batch = Batch(*self.setting, rows, position, slot, threads, scored, refilled, self.repack)
         off = 2.0**-10 if self.flaw(batch) else 0.0
         for token in ids:
             cache.append((cache[-1] if cache else 0.0) / 2 + token + off)
@@ -145,6 +147,14 @@ def test_where_a_row_alone_differs_everywhere_two_rows_are_the_least() -> None:
     assert (numerics.exact, numerics.min_rows) == (True, 2)
     assert numerics.row_counts == tuple(range(2, 17))
     assert (backend.setting, backend.min_rows) == (SETTINGS[0], 2)
+
+
+def test_weights_as_in_the_file_are_tried_before_a_second_row() -> None:
+    numerics, backend = found(lambda batch: batch.repack and batch.rows < 4)
+    assert (numerics.exact, numerics.min_rows, numerics.repack) == (True, 1, False)
+    assert not numerics.all_agree  # fast mode has faster kernels
+    assert numerics.reason == "all row counts agree, with weights laid out as in the file"
+    assert (backend.setting, backend.repack) == (SETTINGS[0], False)
 
 
 def test_where_nothing_agrees_the_reason_says_what_differed() -> None:

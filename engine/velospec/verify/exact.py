@@ -4,7 +4,9 @@ A batch of one row may run other kernels than a batch of several, and a few rows
 quantized model the difference flips one greedy choice in thirty. The probe opens the model under each
 combination of KV type and flash attention and compares bits, never tolerances: row counts, prefill chunk
 sizes, contexts on both sides of the sizes at which kernels are known to switch, a tail that was cut and
-refilled, a neighbouring slot in use. It knows nothing of drafts; `min_rows` is its advice to the backend.
+refilled, a neighbouring slot in use. Where no combination agrees it tries them again with the weights laid
+out as in the file: llama.cpp has other kernels for K-quants then. It knows nothing of drafts; `min_rows` is
+its advice to the backend.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ class Numerics:
 
     kv_type: str = "bf16"
     flash_attention: bool = True
+    repack: bool = True  # whether weights are laid out anew for faster kernels
     exact: bool = False
     min_rows: int = 1
     row_counts: tuple[int, ...] = ()  # row counts found to agree
@@ -49,8 +52,8 @@ class Numerics:
 
     @property
     def all_agree(self) -> bool:
-        """Whether all row counts agree, one row alone included: exact mode then costs nothing."""
-        return self.exact and self.min_rows == 1
+        """Whether all row counts agree, one row alone included, by the fastest kernels there are."""
+        return self.exact and self.min_rows == 1 and self.repack
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -81,7 +84,7 @@ class Configurable(Backend, Protocol):
         """Run on exactly `count` threads; None gives the choice back."""
         ...
 
-    def configure(self, *, kv_type: str, flash_attention: bool, min_rows: int) -> None:
+    def configure(self, *, kv_type: str, flash_attention: bool, min_rows: int, repack: bool = True) -> None:
         """Reopen all slots, empty, under another setting."""
         ...
 
@@ -100,40 +103,51 @@ def probe(backend: Configurable, progress: Callable[[float], None] | None = None
     """
     report = progress or (lambda _fraction: None)
     numerics = _search(backend, report) if backend.can_rollback else _without_rollback()
-    backend.configure(
-        kv_type=numerics.kv_type, flash_attention=numerics.flash_attention, min_rows=numerics.min_rows
-    )
+    _configure(backend, numerics)
     report(1.0)
     return numerics
 
 
 def _search(backend: Configurable, report: Callable[[float], None]) -> Numerics:
     first_difference = ""
-    for min_rows in (1, 2):
+    for candidate in _candidates():
+        _configure(backend, candidate)
+        comparison = _Comparison(backend)
+        try:
+            comparison.run(report)
+        except _Differs as difference:
+            first_difference = first_difference or str(difference)
+            continue
+        return replace(
+            candidate,
+            exact=True,
+            row_counts=tuple(range(candidate.min_rows, backend.max_rows + 1)),
+            contexts=comparison.contexts,
+        )
+    return Numerics(*SETTINGS[0], reason=f"no setting agrees: {first_difference}")
+
+
+def _candidates() -> Iterator[Numerics]:
+    """What is tried, in order: a second row in each batch costs more than weights as the file has them."""
+    for min_rows, repack in ((1, True), (1, False), (2, True), (2, False)):
+        agreeing = "all row counts" if min_rows == 1 else "all row counts but one row alone"
+        layout = "" if repack else ", with weights laid out as in the file"
         for kv_type, flash_attention in SETTINGS:
-            backend.configure(kv_type=kv_type, flash_attention=flash_attention, min_rows=min_rows)
-            comparison = _Comparison(backend)
-            try:
-                comparison.run(report)
-            except _Differs as difference:
-                first_difference = first_difference or str(difference)
-                continue
-            return Numerics(
-                kv_type=kv_type,
-                flash_attention=flash_attention,
-                exact=True,
-                min_rows=min_rows,
-                row_counts=tuple(range(min_rows, backend.max_rows + 1)),
-                contexts=comparison.contexts,
-                reason="all row counts agree" if min_rows == 1 else "all row counts but one row alone agree",
-            )
-    kv_type, flash_attention = SETTINGS[0]
-    return Numerics(kv_type, flash_attention, reason=f"no setting agrees: {first_difference}")
+            reason = f"{agreeing} agree{layout}"
+            yield Numerics(kv_type, flash_attention, repack, min_rows=min_rows, reason=reason)
+
+
+def _configure(backend: Configurable, numerics: Numerics) -> None:
+    backend.configure(
+        kv_type=numerics.kv_type,
+        flash_attention=numerics.flash_attention,
+        min_rows=numerics.min_rows,
+        repack=numerics.repack,
+    )
 
 
 def _without_rollback() -> Numerics:
-    kv_type, flash_attention = SETTINGS[0]
-    return Numerics(kv_type, flash_attention, reason="this model cannot roll back, so it decodes plainly")
+    return Numerics(*SETTINGS[0], reason="this model cannot roll back, so it decodes plainly")
 
 
 class _Comparison:

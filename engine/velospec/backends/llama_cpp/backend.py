@@ -48,7 +48,7 @@ class LlamaBackend:
         self._governor = ThreadGovernor(self.threads)
         self._pinned: int | None = None
         self._path = path
-        self._model = library.load_model(path, gpu_layers=options.gpu_layers, progress=progress)
+        self._model = self._load(progress)
         # CPU time says nothing about a batch that runs elsewhere.
         self._governed = not (lib.llama_supports_gpu_offload() and options.gpu_layers)
         # Recurrent and hybrid models have a running state; most others could take back any position.
@@ -66,17 +66,33 @@ class LlamaBackend:
             self.close()
             raise
 
-    def configure(self, *, kv_type: str, flash_attention: bool, min_rows: int) -> None:
-        """Reopen all slots, empty, under another numeric setting; the weights stay loaded.
+    def configure(self, *, kv_type: str, flash_attention: bool, min_rows: int, repack: bool = True) -> None:
+        """Reopen all slots, empty, under another numeric setting; another `repack` reads the weights again.
 
         Raises ModelLoadError where llama.cpp refuses; the backend is then closed but for `close`.
         """
+        reload = repack != self.options.repack
         self.options = replace(
-            self.options, kv_type=KvType(kv_type), flash_attention=flash_attention, min_rows=min_rows
+            self.options,
+            kv_type=KvType(kv_type),
+            flash_attention=flash_attention,
+            min_rows=min_rows,
+            repack=repack,
         )
         lib.llama_free(self._context)
         self._context = None
+        if reload:
+            lib.llama_model_free(self._model)
+            self._model = None
+            self._model = self._load()
+            self.vocabulary.attach(self._model)
         self._open_context()
+
+    def _load(self, progress: library.Progress | None = None) -> Handle:
+        options = self.options
+        return library.load_model(
+            self._path, gpu_layers=options.gpu_layers, repack=options.repack, progress=progress
+        )
 
     def _open_context(self) -> None:
         options = self.options

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import os
 import platform
 import threading
 from collections import deque
@@ -15,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from velospec.backends.llama_cpp.native import VERSION, kernel_name, lib
+from velospec.backends.llama_cpp.native import VERSION, kernel_names, lib
 from velospec.core.errors import ModelLoadError
 
 Progress = Callable[[float], None]
@@ -47,10 +48,16 @@ _started = False
 
 
 def start() -> None:
-    """Initialise the native library and take over its logging; idempotent."""
+    """Initialise the native library and take over its logging; idempotent.
+
+    Batches of eight rows and more would run K-quants (Q4_K, Q6_K …) by tiles, which sum in another order than
+    the product of a single row: greedy choices would depend on the size of the batch. That is switched off,
+    unless the environment says otherwise. llama.cpp reads the variable when it first multiplies.
+    """
     global _started  # noqa: PLW0603  (native state of the process is global; the lock guards it)
     with _start:
         if not _started:
+            os.environ.setdefault("GGML_CPU_TILED_MM", "0")
             lib.llama_log_set(_log.callback, ctypes.c_void_p(None))
             lib.llama_backend_init()
             _started = True
@@ -59,7 +66,7 @@ def start() -> None:
 def build_id() -> str:
     """Names what decides numbers and speed: binding, native library, its CPU features, kernel, this CPU."""
     features = lib.llama_print_system_info().decode("utf-8", "replace").strip(" |")
-    return f"llama-cpp-python {VERSION}; {features}; {kernel_name()}; {_cpu_name()}"
+    return f"llama-cpp-python {VERSION}; {features}; kernels: {kernel_names()}; {_cpu_name()}"
 
 
 def _cpu_name() -> str:
@@ -72,7 +79,12 @@ def _cpu_name() -> str:
 
 
 def load_model(
-    path: Path, *, vocabulary_only: bool = False, gpu_layers: int = -1, progress: Progress | None = None
+    path: Path,
+    *,
+    vocabulary_only: bool = False,
+    gpu_layers: int = -1,
+    repack: bool = True,
+    progress: Progress | None = None,
 ) -> Handle:
     """Load a GGUF file. `progress` is told fractions from 0 to 1; what it raises stops the load.
 
@@ -84,6 +96,7 @@ def load_model(
     params = lib.llama_model_default_params()
     params.vocab_only = vocabulary_only
     params.n_gpu_layers = gpu_layers
+    params.use_extra_bufts = repack
     params.kv_overrides = _OVERRIDES
     raised: list[BaseException] = []
 

@@ -1,29 +1,32 @@
-"""Loads llama.cpp, with our matrix kernel before its own where it can be had.
+"""Loads llama.cpp, with our kernels before its own functions where they can be had.
 
-Whoever needs the package `llama_cpp` takes it from here: loaded earlier, it would not find the kernel.
+Whoever needs the package `llama_cpp` takes it from here: loaded earlier, it would not find the kernels.
 """
 
 from __future__ import annotations
 
 import ctypes
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from velospec_kernels import q8_matmul
+from velospec_kernels import flash_attention, q8_matmul
+from velospec_kernels._interposed import Kernel, suspended
 
-kernel = q8_matmul.preload()
+_loaded: tuple[Kernel | None, ...] = (q8_matmul.preload(), flash_attention.preload())
+kernels: list[Kernel] = [kernel for kernel in _loaded if kernel is not None]
 
-import llama_cpp  # noqa: E402 - after the kernel, whose definition the linker must find first
+import llama_cpp  # noqa: E402 - after the kernels, whose definitions the linker must find first
 
-__all__ = ["VERSION", "kernel", "kernel_name", "lib", "llama_cpp", "stock"]
+__all__ = ["VERSION", "kernel_names", "kernels", "lib", "llama_cpp", "stock"]
 
 
 def _bind() -> None:
     folder = Path(llama_cpp.__file__).parent / "lib"
     library = next(iter(sorted(folder.glob("libggml-cpu.so*"))), None)
-    if kernel is not None and library is not None:
-        kernel.bind(ctypes.CDLL(str(library)))
+    if library is not None:
+        for kernel in kernels:
+            kernel.bind(ctypes.CDLL(str(library)))
 
 
 _bind()
@@ -34,11 +37,12 @@ lib: Any = llama_cpp.llama_cpp
 """The C functions. Untyped: the binding's own annotations name arrays where C takes pointers."""
 
 
-def kernel_name() -> str:
-    """What multiplies batches of Q8_0 models: "q8_matmul" with its instruction set, or "llama.cpp"."""
-    return "llama.cpp" if kernel is None or kernel.level == "off" else f"q8_matmul {kernel.level}"
+def kernel_names() -> str:
+    """Which kernels run, with their instruction sets; "none" where llama.cpp works alone."""
+    running = [f"{type(kernel).__name__} {kernel.level}" for kernel in kernels if kernel.level != "off"]
+    return ", ".join(running) or "none"
 
 
 def stock() -> AbstractContextManager[None]:
-    """llama.cpp without our kernel for a while, as others use it: for comparisons."""
-    return nullcontext() if kernel is None else kernel.suspended()
+    """llama.cpp without our kernels for a while, as others use it: for comparisons."""
+    return suspended(kernels)

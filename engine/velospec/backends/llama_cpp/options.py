@@ -17,7 +17,7 @@ class KvType(StrEnum):
 class LlamaOptions:
     """Settings of one `LlamaBackend`.
 
-    `kv_type`, `flash_attention` and `min_rows` decide the numbers that come out; take them from
+    `kv_type`, `flash_attention`, `repack` and `min_rows` decide the numbers that come out; take them from
     `verify.exact.Numerics`. The defaults are the setting under which single rows and batches of rows agreed
     bit for bit on every model and build measured so far.
     """
@@ -31,6 +31,7 @@ class LlamaOptions:
     min_rows: int = 1  # fewer rows than this are padded, so that they run the same kernels
     kv_type: KvType = KvType.BF16
     flash_attention: bool = True
+    repack: bool = True  # lay weights out anew for faster kernels, where llama.cpp has some for their type
     gpu_layers: int = -1  # -1: all, where the build has a GPU
 
     def __post_init__(self) -> None:

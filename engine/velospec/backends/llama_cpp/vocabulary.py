@@ -31,8 +31,7 @@ class LlamaVocabulary:
     """
 
     def __init__(self, model: Handle) -> None:
-        self._model = model
-        self._vocabulary = lib.llama_model_get_vocab(model)
+        self.attach(model)
         self.size: int = lib.llama_vocab_n_tokens(self._vocabulary)
         self.metadata = _metadata(model)
         found = {role: find(self._vocabulary) for role, find in _INFILL.items()}
@@ -45,6 +44,11 @@ class LlamaVocabulary:
         self.bos_id: int | None = bos if lib.llama_vocab_get_add_bos(self._vocabulary) and bos >= 0 else None
         self._pieces: list[bytes | None] = [None] * self.size
         self._buffer = ctypes.create_string_buffer(256)
+
+    def attach(self, model: Handle) -> None:
+        """Go on with `model`, the same file loaded again."""
+        self._model = model
+        self._vocabulary = lib.llama_model_get_vocab(model)
 
     def encode(self, text: str, *, special: bool = False) -> list[int]:
         """Token ids of `text`, no BOS added; control tokens written in the text count only if `special`.
