@@ -1,7 +1,7 @@
 """`velospec demo`: completions of a sample project, as an editor would show them, made on this machine.
 
 The way is the real one: language server, daemon, model. The project is a copy; the daemon is left as it was
-found, and stopped if there was none before.
+found, and stopped if there was none before. A race between plain decoding and drafts ends it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from velospec.daemon.running import statuses, stop_daemons
 from velospec.models.store import InstalledModel, ModelStore
 from velospec_cli import demo_view as view
 from velospec_cli.demo_client import Answer, EditorSession
+from velospec_cli.demo_race_show import show_race
 from velospec_cli.demo_speed import Speed, beginning, compare
 from velospec_cli.demo_spots import SPEED_FILES, SPOTS, Spot, copy_project
 from velospec_cli.editor import how_to_connect
@@ -46,17 +47,37 @@ def demo(
     svg: Annotated[
         Path | None, typer.Option(help="Also draw what is shown as a picture into this file.", dir_okay=False)
     ] = None,
+    race: Annotated[bool, typer.Option(help="Whether to show the race with plain decoding.")] = True,
+    race_only: Annotated[bool, typer.Option("--race-only", help="Show nothing but the race.")] = False,
+    race_svg: Annotated[
+        Path | None,
+        typer.Option(help="Also draw the race as a moving picture into this file.", dir_okay=False),
+    ] = None,
 ) -> None:
     """Show completions of a sample project, and how fast they are."""
+    if not race and (race_only or race_svg):
+        raise typer.BadParameter("--no-race leaves no race to show.")
     console = Console(highlight=False, record=svg is not None, width=_SVG_WIDTH if svg else None)
     chosen = _model(model, console)
     with tempfile.TemporaryDirectory(prefix="velospec-demo-") as folder:
-        asyncio.run(_show(console, chosen, copy_project(Path(folder))))
+        project = copy_project(Path(folder))
+        asyncio.run(_show(console, chosen, project, completions=not race_only))
+        if race:
+            moving = show_race(console, chosen, project)
+            if race_svg:
+                _write(race_svg, moving)
+    if not race_only:
+        console.print()
+        console.print(how_to_connect())
     if svg:
-        try:
-            console.save_svg(str(svg), title="velospec demo", code_format=view.SVG_FORMAT)
-        except OSError as error:
-            raise VeloSpecError(f"The picture cannot be written: {error}", "Name another file.") from error
+        _write(svg, console.export_svg(title="velospec demo", code_format=view.SVG_FORMAT))
+
+
+def _write(file: Path, picture: str) -> None:
+    try:
+        file.write_text(picture, "utf-8")
+    except OSError as error:
+        raise VeloSpecError(f"The picture cannot be written: {error}", "Name another file.") from error
 
 
 def _model(name: str | None, console: Console) -> InstalledModel:
@@ -101,17 +122,17 @@ def _progress() -> Iterator[Report]:
         yield report
 
 
-async def _show(console: Console, model: InstalledModel, project: Path) -> None:
+async def _show(console: Console, model: InstalledModel, project: Path, *, completions: bool) -> None:
     before = await statuses()
     try:
         with _progress() as report:
             await _prepare(console, model, report)
+        if not completions:
+            return
         async with EditorSession(project, model.name, lambda _message, _fraction: None) as editor:
             for spot in SPOTS:
                 await _show_spot(console, editor, spot, (project / spot.file).read_text("utf-8"))
         await _show_speed(console, model, project)
-        console.print()
-        console.print(how_to_connect())
     finally:
         if not before:
             await stop_daemons()

@@ -55,6 +55,9 @@ SPOTS = (
 SPEED_FILES = (("inventory/stock.py", "inventory/report.py", "web/stock.ts"), 128)
 """The files whose first two thirds are continued to compare speeds, and for how many tokens each."""
 
+RACE_FILE, RACE_TOKENS = "inventory/stock.py", 160
+"""The file whose first two thirds are continued in the race, and for how many tokens."""
+
 
 def copy_project(folder: Path) -> Path:
     """Copies the sample project into `folder` and returns its root."""

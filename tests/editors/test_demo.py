@@ -114,11 +114,18 @@ def test_an_unknown_model_is_named_with_a_remedy(tmp_path: Path) -> None:
     assert "velospec model" in result.stderr
 
 
+@pytest.mark.parametrize("option", ["--race-only", "--race-svg=race.svg"])
+def test_no_race_leaves_no_race_to_show(option: str, tmp_path: Path) -> None:
+    result = run_demo("--no-race", option, home=tmp_path)
+    assert result.returncode == 2
+    assert "--no-race leaves no race to show" in result.stderr
+
+
 @pytest.mark.model
 def test_shows_real_completions_in_a_dumb_terminal(default_model: InstalledModel, tmp_path: Path) -> None:
     before = subprocess.run([str(VELOSPEC), "daemon", "status"], capture_output=True, text=True, check=False)
-    picture = tmp_path / "demo.svg"
-    result = run_demo("--model", default_model.name, "--svg", str(picture))
+    picture, moving = tmp_path / "demo.svg", tmp_path / "race.svg"
+    result = run_demo("--model", default_model.name, "--svg", str(picture), "--race-svg", str(moving))
     assert result.returncode == 0, result.stderr
     assert "\x1b" not in result.stdout + result.stderr
     for spot in SPOTS:
@@ -128,7 +135,9 @@ def test_shows_real_completions_in_a_dumb_terminal(default_model: InstalledModel
     assert len(re.findall(times, result.stdout, re.MULTILINE)) == len(SPOTS)
     assert len(re.findall(r"^\S+ +[\d.]+ +[\d.]+ +[\d.]+x +[\d.]+ *$", result.stdout, re.MULTILINE)) == 3
     assert "All outputs with drafts are identical to those without" in result.stdout
+    assert "Both wrote the same text, token for token." in result.stdout
     assert "velospec editor neovim" in result.stdout
     assert picture.read_text("utf-8").startswith("<svg")
+    assert 160 < moving.read_text("utf-8").count("<animate") < 1000
     after = subprocess.run([str(VELOSPEC), "daemon", "status"], capture_output=True, text=True, check=False)
     assert after.returncode == before.returncode
