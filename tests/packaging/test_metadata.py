@@ -63,6 +63,7 @@ def test_the_extras_are_those_that_the_documentation_names() -> None:
         "structured",
         "torch",
         "serve",
+        "benchmark",
         "all",
         "dev",
     }
