@@ -1,4 +1,4 @@
-"""Greedy verification: agreement, ties, banned ids, NaN, constraints."""
+"""Greedy verification: agreement, ties, banned ids, NaN, constraints, margins."""
 
 from __future__ import annotations
 
@@ -97,6 +97,30 @@ def test_logits_are_left_as_they_are() -> None:
     np.testing.assert_array_equal(logits, before)
 
 
+@pytest.mark.parametrize(
+    ("row", "margin"),
+    [
+        ([1, 5, 3.5, 2], 1.5),
+        ([1, 4, 4, 2], 0.0),
+        ([9, 1, 4, 2], 2.0),  # id 0 is banned
+        ([1, 5, -INF, NAN], INF),
+        ([8, 5, 3, 7], 2.0),
+        ([1, NAN, 3.5, 2.25], 1.25),
+    ],
+)
+def test_the_margin_is_the_lead_over_the_next_that_could_be_chosen(row: list[float], margin: float) -> None:
+    assert GreedyVerifier({0}).decide(rows(row), EMPTY).margins == (margin,)
+
+
+def test_every_decided_id_has_a_margin() -> None:
+    logits = rows([0, 3, 1, 2], [5, 0, 1, 4], [0, 7, 1, 2])
+    assert GreedyVerifier().decide(logits, Draft((1, 0), "test")).margins == (1, 1, 5)
+    assert GreedyVerifier().decide(logits, Draft((1, 2), "test")).margins == (1, 1)
+    assert GreedyVerifier().decide(logits, Draft((0, 2), "test")).margins == (1,)
+    assert GreedyVerifier().decide(logits, EMPTY, Only(0, 3)).margins == (2,)
+    assert GreedyVerifier().decide(logits, EMPTY, Only(2)).margins == (INF,)
+
+
 def test_random_rows_agree_with_a_plain_search() -> None:
     generator = np.random.default_rng(1)
     for _ in range(200):
@@ -106,5 +130,7 @@ def test_random_rows_agree_with_a_plain_search() -> None:
         allowed = sorted({int(i) for i in generator.integers(0, 12, 8)})
         usable = [i for i in allowed if i not in banned and not np.isnan(row[i])]
         if usable:
-            best = max(usable, key=lambda i: (row[i], -i))
-            assert GreedyVerifier(banned).decide(row[None], EMPTY, Only(*allowed)).bonus == best
+            ranked = sorted(usable, key=lambda i: (-row[i], i))
+            verdict = GreedyVerifier(banned).decide(row[None], EMPTY, Only(*allowed))
+            margin = row[ranked[0]] - row[ranked[1]] if len(ranked) > 1 else INF
+            assert (verdict.bonus, verdict.margins) == (ranked[0], (margin,))
