@@ -4,38 +4,25 @@
     import llama_cpp
     kernel.bind(ggml_cpu)  # its own definition, for all that this one declines
 
-For Linux on x86-64. A batch of k rows reads the weights once, and its results have the bits of k single rows:
-each element is summed in the order of llama.cpp's dot product for one row, which goes on serving single rows.
-`bind` holds this against that dot product before anything is switched on. Where the kernel cannot be had,
-llama.cpp works as it always does.
+A batch of k rows reads the weights once, and its results have the bits of k single rows: each element is
+summed in the order of llama.cpp's dot product for one row, which goes on serving single rows. `bind` holds
+the kernel against that dot product before anything is switched on.
 """
 
 from __future__ import annotations
 
 import ctypes
 import logging
-import os
-import platform
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib import metadata
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from velospec_kernels import _host
-from velospec_kernels.errors import BuildError
-
-SWITCH = "VELOSPEC_Q8_MATMUL"
-"""Set to "off", this environment variable leaves llama.cpp alone."""
+from velospec_kernels import _interposed
+from velospec_kernels._interposed import Params
 
 SOURCE = Path(__file__).with_name("q8_matmul.c")
 LEVELS = ("off", "avx2", "avx-vnni", "avx512-vnni")
-
-_TESTED = frozenset({"0.3.36"})
-"""Versions of llama-cpp-python whose `llamafile_sgemm` is known to take these arguments."""
 
 _BLOCK = np.dtype([("scale", "<f2"), ("quants", "i1", 32)])
 _F32, _Q8_0 = 0, 8  # types as ggml numbers them
@@ -45,25 +32,12 @@ Blocks = npt.NDArray[np.void]
 Floats = npt.NDArray[np.float32]
 
 
-class _Params(ctypes.Structure):
-    """The whole of ggml_compute_params, of which the kernel reads the first two."""
+class Q8Matmul:
+    """The kernel, see `_interposed.Kernel`."""
 
-    _fields_ = (
-        ("thread", ctypes.c_int),
-        ("threads", ctypes.c_int),
-        ("size", ctypes.c_size_t),
-        ("data", ctypes.c_void_p),
-        ("pool", ctypes.c_void_p),
-        ("reference", ctypes.c_bool),
-    )
-
-
-class Kernel:
-    """The compiled kernel, loaded for the whole process. It does nothing until it is bound."""
-
-    def __init__(self, library: Path) -> None:
-        """Load `library` before llama.cpp. Raises OSError."""
-        self._library = ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+    def __init__(self, library: ctypes.CDLL) -> None:
+        """`library` is the compiled SOURCE, loaded before llama.cpp."""
+        self._library = library
         self._library.velospec_q8_calls.restype = ctypes.c_long
         self._library.llamafile_sgemm.restype = ctypes.c_bool
         self.best = LEVELS[self._library.velospec_q8_best_level()]
@@ -76,40 +50,33 @@ class Kernel:
         """
         ggml_cpu.ggml_cpu_init()  # fills the tables that the dot product looks up
         self._library.velospec_q8_set_original(ctypes.cast(ggml_cpu.llamafile_sgemm, ctypes.c_void_p))
-        self._switch(level or self.best)
+        self.switch(level or self.best)
         if self.level != "off" and not self._agrees(ggml_cpu):
             _logger.warning("The Q8_0 kernel (%s) disagrees with llama.cpp and stays off.", self.level)
-            self._switch("off")
+            self.switch("off")
         return self.level != "off"
 
     @property
     def calls(self) -> int:
-        """Products computed since the start; stays 0 where the linker did not take this definition."""
+        """Products computed since the start."""
         return int(self._library.velospec_q8_calls())
 
-    @contextmanager
-    def suspended(self) -> Iterator[None]:
-        """Leave llama.cpp as it is for a while, for comparisons with it."""
-        level = self.level
-        self._switch("off")
-        try:
-            yield
-        finally:
-            self._switch(level)
+    def switch(self, level: str) -> None:
+        """Run at `level`, one of LEVELS that the processor has."""
+        self._library.velospec_q8_set_level(LEVELS.index(level))
+        self.level = level
 
-    def multiply(
-        self, weights: Blocks, columns: Blocks, *, threads: int = 1
-    ) -> npt.NDArray[np.float32] | None:
+    def multiply(self, weights: Blocks, columns: Blocks, *, threads: int = 1) -> Floats | None:
         """What llama.cpp's threads would get, one after another; None if the kernel and the original decline.
 
-        `weights` is [m, blocks], `columns` is [n, blocks], both of `quantized`'s type; the result is [n, m].
+        `weights` is [m, blocks], `columns` is [n, blocks], of `random_blocks`' type; the result is [n, m].
         """
         out = np.zeros((len(columns), len(weights)), dtype=np.float32)
         size = [ctypes.c_int64(number) for number in (len(weights), len(columns), weights.shape[1])]
         stride = ctypes.c_int64(weights.shape[1])
         done = [
             self._library.llamafile_sgemm(
-                ctypes.byref(_Params(thread, threads)),
+                ctypes.byref(Params(thread, threads)),
                 *size,
                 *(ctypes.c_void_p(weights.ctypes.data), stride),
                 *(ctypes.c_void_p(columns.ctypes.data), stride),
@@ -119,10 +86,6 @@ class Kernel:
             for thread in range(threads)
         ]
         return out if all(done) else None
-
-    def _switch(self, level: str) -> None:
-        self._library.velospec_q8_set_level(LEVELS.index(level))
-        self.level = level
 
     def _agrees(self, ggml_cpu: ctypes.CDLL) -> bool:
         """Compare, bit for bit, with the dot product of llama.cpp: all tile shapes, some milliseconds."""
@@ -157,29 +120,7 @@ def random_blocks(random: np.random.Generator, rows: int, blocks: int) -> Blocks
     return made
 
 
-def preload() -> Kernel | None:
-    """The kernel, compiled if it must be (once, seconds); None where it cannot be had, which is logged."""
-    reason = _unfit()
-    if reason:
-        _logger.info("llama.cpp multiplies by itself: %s", reason)
-        return None
-    try:
-        return Kernel(_host.build(SOURCE))
-    except (BuildError, OSError) as error:
-        _logger.warning("llama.cpp multiplies by itself, slower than it could: %s", error)
-        return None
-
-
-def _unfit() -> str:
-    """Why the kernel is not tried here; empty if it is."""
-    if os.environ.get(SWITCH, "").lower() in ("off", "0", "no", "false"):
-        return f"{SWITCH} is off"
-    if sys.platform != "linux" or platform.machine() not in ("x86_64", "AMD64"):
-        return f"there is no kernel for {sys.platform} on {platform.machine()}"
-    try:
-        version = metadata.version("llama-cpp-python")
-    except metadata.PackageNotFoundError:
-        return "llama-cpp-python is not installed"
-    return (
-        "" if version in _TESTED else f"version {version} of llama-cpp-python was not tested with the kernel"
-    )
+def preload() -> Q8Matmul | None:
+    """The kernel; None where it cannot be had. To be called before llama.cpp is loaded."""
+    library = _interposed.load(SOURCE)
+    return None if library is None else Q8Matmul(library)
