@@ -8,6 +8,7 @@ to be these. Where a kernel cannot be had, llama.cpp works as it always does, an
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import logging
 import os
 import platform
@@ -89,7 +90,17 @@ def unfit() -> str:
         version = metadata.version("llama-cpp-python")
     except metadata.PackageNotFoundError:
         return "llama-cpp-python is not installed"
+    if ggml_cpu() is None:
+        return "llama-cpp-python brings no libggml-cpu.so, or LLAMA_CPP_LIB_PATH names another"
     return "" if version in TESTED else f"it was not tested with version {version} of llama-cpp-python"
+
+
+def ggml_cpu() -> Path | None:
+    """llama.cpp's library of functions for the processor, whose place kernels take; None if there is none."""
+    found = importlib.util.find_spec("llama_cpp")
+    if found is None or found.origin is None or "LLAMA_CPP_LIB_PATH" in os.environ:
+        return None
+    return next(iter(sorted((Path(found.origin).parent / "lib").glob("libggml-cpu.so"))), None)
 
 
 @contextmanager

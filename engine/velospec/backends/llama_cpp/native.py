@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import ctypes
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any
 
 from velospec_kernels import flash_attention, q8_matmul
-from velospec_kernels._interposed import Kernel, suspended
+from velospec_kernels._interposed import Kernel, ggml_cpu, suspended
 
 _loaded: tuple[Kernel | None, ...] = (q8_matmul.preload(), flash_attention.preload())
 kernels: list[Kernel] = [kernel for kernel in _loaded if kernel is not None]
@@ -21,15 +20,8 @@ import llama_cpp  # noqa: E402 - after the kernels, whose definitions the linker
 __all__ = ["VERSION", "kernel_names", "kernels", "lib", "llama_cpp", "stock"]
 
 
-def _bind() -> None:
-    folder = Path(llama_cpp.__file__).parent / "lib"
-    library = next(iter(sorted(folder.glob("libggml-cpu.so*"))), None)
-    if library is not None:
-        for kernel in kernels:
-            kernel.bind(ctypes.CDLL(str(library)))
-
-
-_bind()
+for _kernel in kernels:
+    _kernel.bind(ctypes.CDLL(str(ggml_cpu())))
 
 VERSION: str = llama_cpp.__version__
 
