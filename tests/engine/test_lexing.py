@@ -46,7 +46,7 @@ def read(language: str, pieces: Iterable[bytes]) -> tuple[State, list[Lexeme]]:
         state, more = reader.feed(state, piece)
         found += more
     state, more = reader.peek(state)
-    return state, found + more
+    return state, [*found, *more]
 
 
 def spans(lexemes: Iterable[Lexeme]) -> set[tuple[int, int]]:

@@ -14,7 +14,7 @@ from tests.support.vocabularies import vocabulary
 from velospec.backends.base import Vocabulary
 from velospec.core.draft import EMPTY
 from velospec.proposers.motif import MotifProposer
-from velospec.proposers.motif_memory import FRESH, WINDOWS, Element, Follower, MotifMemory, views
+from velospec.proposers.motif_memory import FRESH, LONGEST, WINDOWS, Element, Follower, MotifMemory, Tail
 from velospec.proposers.structure.layout import Layout, absolute, relative
 from velospec.proposers.structure.lexing import Kind
 from velospec.proposers.suffix import SuffixProposer
@@ -167,7 +167,7 @@ def test_a_request_leaves_no_trace_in_the_next(first: str, second: str, cut: int
     fresh.begin(prompt)
     mine, theirs = vars(used._text), vars(fresh._text)
     assert mine.pop("memory")._counts == theirs.pop("memory")._counts
-    assert +mine.pop("names") == +theirs.pop("names")
+    assert mine.pop("tail").keys == theirs.pop("tail").keys
     assert mine == theirs
 
 
@@ -222,7 +222,7 @@ def test_typing_on_reads_only_what_is_new(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_the_memory_is_bounded_and_small() -> None:
     elements = [Element(b" ", b"x%d" % number, named=False) for number in range(6000)]
-    seen = [views(elements[max(0, end - 20) : end]) for end in range(len(elements))]
+    seen = [Tail(elements[max(0, end - LONGEST) : end]) for end in range(len(elements))]
     tracemalloc.start()
     memory = MotifMemory(40_000)
     for before, element in zip(seen, elements, strict=True):
@@ -235,25 +235,25 @@ def test_the_memory_is_bounded_and_small() -> None:
     assert memory.find(seen[20]) is None
 
 
-def test_slots_are_numbered_by_appearance_and_names_without_a_slot_are_fresh() -> None:
+def test_names_are_told_by_where_they_stand_and_those_that_do_not_are_fresh() -> None:
     memory = MotifMemory(100)
     sign = Element(b" ", b"=", named=False)
     a, b, c = (Element(b" ", name, named=True) for name in (b"a", b"b", b"c"))
-    memory.note(views([a, sign, b]), a)
-    memory.note(views([a, sign, b]), c)
-    memory.note(views([b, sign, c]), b)
-    found = memory.find(views([c, sign, a]))
+    memory.note(Tail([a, sign, b]), a)
+    memory.note(Tail([a, sign, b]), c)
+    memory.note(Tail([b, sign, c]), b)
+    found = memory.find(Tail([c, sign, a]))
     assert found is not None
-    assert found.follower == Follower(b" ", 1, b"")
+    assert found.follower == Follower(b" ", 3, b"")
     assert (found.times, found.total) == (2, 3)
     only = MotifMemory(100)
-    only.note(views([a, sign, b]), c)
-    found = only.find(views([c, sign, a]))
+    only.note(Tail([a, sign, b]), c)
+    found = only.find(Tail([c, sign, a]))
     assert found is not None
     assert found.follower == Follower(b" ", FRESH, b"c")
-    only.take_back(views([a, sign, b]), c)
+    only.take_back(Tail([a, sign, b]), c)
     assert len(only) == 0
-    assert memory.find(views([c, sign, c])) is None
+    assert memory.find(Tail([c, sign, c])) is None
 
 
 @given(

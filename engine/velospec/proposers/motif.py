@@ -15,11 +15,11 @@ from typing import NamedTuple
 from velospec.backends.base import Vocabulary
 from velospec.core.draft import EMPTY, Draft, Verdict
 from velospec.proposers.cursor import split_at_cursor
-from velospec.proposers.motif_memory import FRESH, WINDOWS, Element, Found, MotifMemory, Views, views
+from velospec.proposers.motif_memory import FRESH, WINDOWS, Element, Found, MotifMemory, Tail
 from velospec.proposers.motif_text import APART, BARRIER, MotifText, element_of, owner_of
 from velospec.proposers.structure.encoding import Encoder
 from velospec.proposers.structure.layout import Layout, absolute
-from velospec.proposers.structure.lexing import State, lexer
+from velospec.proposers.structure.lexing import START, lexer
 
 _LEARNED = 250_000  # windows kept of what was learned, 8 a lexeme; about 30 MB
 _ROOM = 10_000  # where fewer are left, no other text is begun
@@ -60,12 +60,12 @@ class MotifProposer:
         if limit < 1 or not text.ids:
             return EMPTY
         pending = text.state.pending
-        replay = self._replay(text.elements, text.layout, pending, limit, taken=False)
+        replay = self._replay(text.tail.copy(), text.layout, pending, limit, taken=False)
         if replay is None and pending.strip():
-            elements, layout = text.closed()
-            if elements[-1].named and not text.names[elements[-1].text]:
+            tail, layout = text.closed()
+            if tail.named and tail.text(1) not in text.names:
                 return EMPTY  # a name under way
-            replay = self._replay(elements, layout, b"", limit, taken=True)
+            replay = self._replay(tail, layout, b"", limit, taken=True)
         if replay is None:
             return EMPTY
         ids = self._encoder.after(text.ids, len(pending), replay.text, replay.sure)
@@ -86,33 +86,33 @@ class MotifProposer:
 
     def _learn(self, text: str, language: str) -> None:
         reader = lexer(language)
-        state, lexemes = reader.feed(State(), text.encode())
-        elements = [BARRIER]
-        layout = Layout()
+        state, lexemes = reader.feed(START, text.encode())
+        tail, layout = Tail([BARRIER]), Layout()
         for lexeme in (*lexemes, *reader.peek(state)[1]):
             element, layout = element_of(lexeme, layout)
-            self._learned.note(views(elements), element)
-            elements.append(element)
+            self._learned.note(tail, element)
+            tail.append(element)
 
     def forget(self) -> None:
         """Forget all that was learned beyond this request."""
         self._learned.clear()
 
     def _replay(
-        self, elements: Sequence[Element], layout: Layout, pending: bytes, limit: int, *, taken: bool
+        self, tail: Tail, layout: Layout, pending: bytes, limit: int, *, taken: bool
     ) -> _Replay | None:
-        """What follows `elements`, less the `pending` bytes that stand already; None if nothing is sure."""
-        tail = list(elements[-WINDOWS[-1] :])
-        standing = _KNOWN_NAME if taken and tail[-1].named else _NOVEL
+        """What follows `tail`, less the `pending` bytes that stand already; None if nothing is sure.
+
+        `tail` is moved on.
+        """
+        standing = _KNOWN_NAME if taken and tail.named else _NOVEL
         out = b""
         sure = 0
         first: tuple[Found, bool] | None = None
         while len(out) - len(pending) < limit * _BYTES_PER_ID:
-            seen = views(tail)
-            found, learned = self._find(seen)
+            found, learned = self._find(tail)
             if found is None:
                 break
-            element = _resolve(found, seen, tail, self._text.members)
+            element = _resolve(found, tail, self._text.members)
             lead, layout = absolute(element.lead, layout)
             out += lead + element.text
             if not (out.startswith(pending) or pending.startswith(out)):
@@ -127,10 +127,10 @@ class MotifProposer:
             tail.append(element)
         return None if first is None else _Replay(out[len(pending) :], sure - len(pending), *first, standing)
 
-    def _find(self, seen: Views) -> tuple[Found | None, bool]:
+    def _find(self, tail: Tail) -> tuple[Found | None, bool]:
         """What the longest known window says, and whether it is known from `learn` alone."""
-        live = self._text.memory.find(seen)
-        learned = self._learned.find(seen) if len(self._learned) else None
+        live = self._text.memory.find(tail)
+        learned = self._learned.find(tail) if len(self._learned) else None
         if learned is not None and (live is None or live.length < learned.length):
             return learned, True
         return live, False
@@ -170,11 +170,11 @@ _PRIORS = ((0.4, 0.5, 0.6), (0.4, 0.5, 0.5))
 _PRIOR_OF_MANY = 0.3  # where not all agree
 
 
-def _resolve(found: Found, seen: Views, before: Sequence[Element], members: dict[bytes, bytes]) -> Element:
+def _resolve(found: Found, tail: Tail, members: dict[bytes, bytes]) -> Element:
     """The element that `found` stands for among the names at hand."""
-    lead, slot, text = found.follower
-    if slot >= 0:
-        return Element(lead, next(name for name, number in seen.slots.items() if number == slot), named=True)
-    if slot == FRESH and (owner := owner_of(before)) is not None:
+    lead, back, text = found.follower
+    if back > 0:
+        return Element(lead, tail.text(back), named=True)
+    if back == FRESH and (owner := owner_of(tail)) is not None:
         text = members.get(owner, text)
-    return Element(lead, text, slot == FRESH)
+    return Element(lead, text, back == FRESH)

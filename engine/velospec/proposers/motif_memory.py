@@ -1,18 +1,18 @@
 """Which abstract lexeme followed which abstract window of lexemes, counted.
 
-A window's names are numbered in order of appearance, the latest first, so that `current = current.next` and
+A name in a window stands for no more than where it occurs again, so that `current = current.next` and
 `node = node.left` are the same window; everything else in it stays as it is. Several lengths of window are
 kept; the longest that was seen before counts. Knows no tokens and no bytes of the text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from typing import NamedTuple
 
 WINDOWS = (3, 4, 5, 6, 7, 9, 12, 20)
 """The lengths of windows, in lexemes."""
+LONGEST = WINDOWS[-1]
 
 
 class Element(NamedTuple):
@@ -22,51 +22,88 @@ class Element(NamedTuple):
     text: bytes
     named: bool  # a name, which another may stand for
 
-    def abstract(self, slots: dict[bytes, int]) -> Follower:
-        """This element in a window whose names have `slots`."""
-        slot = slots.get(self.text, FRESH) if self.named else LITERAL
-        return Follower(self.lead, slot, b"" if slot >= 0 else self.text)
-
 
 class Follower(NamedTuple):
-    """What follows a window: the name in a slot, or `text`, which is a name too where `slot` is FRESH."""
+    """What follows a window: the name that stands `back` elements before it, or `text`.
+
+    The latter is a name too where `back` is FRESH.
+    """
 
     lead: bytes
-    slot: int
+    back: int
     text: bytes
 
 
-LITERAL, FRESH = -1, -2
+LITERAL, FRESH = 0, -1
 
 
-class Window(NamedTuple):
-    """A window's key, and how many names it holds: the slots below that number are its own."""
+class Tail:
+    """The last elements of a text and the windows that they make. Grows by an element in a microsecond.
 
-    key: int
-    names: int
+    An element's code is the hash of its text, or, of a name, of how many elements further on it stands again
+    (0 where it does not). Such codes do not depend on where a window begins, so that the key of a window is
+    the hash of the last codes.
+    """
 
+    __slots__ = ("_codes", "_keys", "_leads", "_names", "_texts")
 
-class Views(NamedTuple):
-    """The windows that end at one place, shortest first, and the slots of their names."""
+    def __init__(self, elements: Sequence[Element] = ()) -> None:
+        # All the latest first.
+        self._codes: list[int] = []
+        self._leads: list[bytes] = []
+        self._texts: list[bytes] = []
+        self._names: list[bytes] = []  # empty for what is no name
+        self._keys: list[int] | None = None
+        for element in elements[-LONGEST:]:
+            self.append(element)
 
-    windows: list[Window]
-    slots: dict[bytes, int]
+    def append(self, element: Element) -> None:
+        lead, text, named = element
+        self._keys = None
+        if named and (back := self.back(text)):
+            self._codes[back - 1] = hash((self._leads[back - 1], back))
+        self._codes.insert(0, hash((lead, 0 if named else text)))
+        self._leads.insert(0, lead)
+        self._texts.insert(0, text)
+        self._names.insert(0, text if named else b"")
+        if len(self._codes) > LONGEST:
+            self._codes.pop()
+            self._leads.pop()
+            self._texts.pop()
+            self._names.pop()
 
+    def copy(self) -> Tail:
+        twin = Tail()
+        twin._codes, twin._leads = self._codes.copy(), self._leads.copy()
+        twin._texts, twin._names, twin._keys = self._texts.copy(), self._names.copy(), self._keys
+        return twin
 
-def views(elements: Sequence[Element]) -> Views:
-    """The windows at the end of `elements`."""
-    slots: dict[bytes, int] = {}
-    windows = []
-    key, length = 0, 0
-    for wanted in WINDOWS:
-        if wanted > len(elements):
-            break
-        while length < wanted:
-            length += 1
-            lead, text, named = elements[-length]
-            key = hash((key, slots.setdefault(text, len(slots)) if named else text, lead))
-        windows.append(Window(key, len(slots)))
-    return Views(windows, slots)
+    @property
+    def keys(self) -> list[int]:
+        """The keys of the windows that end here, shortest first: as many as there are elements for."""
+        keys = self._keys
+        if keys is None:
+            codes, size = self._codes, len(self._codes)
+            keys = self._keys = [hash(tuple(codes[:length])) for length in WINDOWS if length <= size]
+        return keys
+
+    def back(self, name: bytes) -> int:
+        """How many elements back `name` last stood, 1 for the last element; 0 if it did not."""
+        return self._names.index(name) + 1 if name in self._names else 0
+
+    def text(self, back: int) -> bytes:
+        """The text of the element so many back, 1 for the last; empty where there are fewer."""
+        return self._texts[back - 1] if back <= len(self._texts) else b""
+
+    @property
+    def named(self) -> bool:
+        """Whether the last element is a name."""
+        return bool(self._names and self._names[0])
+
+    @property
+    def words(self) -> int:
+        """Stands for the texts of the last three elements as they are."""
+        return hash(tuple(self._texts[:3]))
 
 
 class Found(NamedTuple):
@@ -79,69 +116,100 @@ class Found(NamedTuple):
 
 
 class MotifMemory:
-    """Counts of followers. At most `capacity` windows; when they are full, the oldest quarter is forgotten.
+    """Counts of followers. At most `capacity`; when there are that many, the oldest quarter is forgotten.
 
-    A window costs about 120 bytes while one follower was seen once, which is so of most.
+    Each costs about 120 bytes: most windows have one follower, which was seen once.
     """
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
+        self._size = 0
         self._counts: dict[int, Follower | dict[Follower, int]] = {}  # a follower alone was seen once
         self._followers: dict[Follower, Follower] = {}  # each kept once
 
     def __len__(self) -> int:
-        return len(self._counts)
+        """How many followers are counted, of all windows."""
+        return self._size
 
-    def note(self, seen: Views, element: Element) -> None:
+    def note(self, tail: Tail, element: Element) -> None:
         """Take note that `element` followed."""
-        if len(self._counts) + len(WINDOWS) > self._capacity:
+        if self._size + len(WINDOWS) > self._capacity:
             self._shrink()
-        for key, follower in self._each(seen, element):
-            known = self._counts.get(key)
+        counts = self._counts
+        for key, follower in _each(tail, element):
+            known = counts.get(key)
             if known is None:
-                self._counts[key] = self._followers.setdefault(follower, follower)
+                counts[key] = self._followers.setdefault(follower, follower)
+                self._size += 1
             elif isinstance(known, dict):
+                self._size += follower not in known
                 known[follower] = known.get(follower, 0) + 1
+            elif known == follower:
+                counts[key] = {known: 2}
             else:
-                self._counts[key] = {known: 2} if known == follower else {known: 1, follower: 1}
+                counts[key] = {known: 1, follower: 1}
+                self._size += 1
 
-    def take_back(self, seen: Views, element: Element) -> None:
+    def take_back(self, tail: Tail, element: Element) -> None:
         """Undo a `note`."""
-        for key, follower in self._each(seen, element):
+        for key, follower in _each(tail, element):
             known = self._counts.get(key)
             if isinstance(known, dict) and follower in known:
                 known[follower] -= 1
                 if not known[follower]:
                     del known[follower]
+                    self._size -= 1
                 if list(known.values()) == [1]:
                     self._counts[key] = next(iter(known))
             elif known == follower:
                 del self._counts[key]
+                self._size -= 1
 
-    def find(self, seen: Views) -> Found | None:
-        """What followed the longest window that is known."""
-        for length in range(len(seen.windows) - 1, -1, -1):
-            known = self._counts.get(seen.windows[length].key)
-            if isinstance(known, dict):
-                # Of equals the later: what is near is more alike.
-                follower = max(reversed(known), key=known.__getitem__)
-                return Found(follower, known[follower], sum(known.values()), length)
-            if known is not None:
-                return Found(known, 1, 1, length)
-        return None
+    def find(self, tail: Tail) -> Found | None:
+        """What followed the longest window that is known.
+
+        Where a window was seen, so were the shorter ones: the search ends at the first that is not known.
+        """
+        counts, best, length = self._counts, None, 0
+        for place, key in enumerate(tail.keys):
+            known = counts.get(key)
+            if known is None:
+                break
+            best, length = known, place
+        if best is None:
+            return None
+        if not isinstance(best, dict):
+            return Found(best, 1, 1, length)
+        # Of equals the later: what is near is more alike.
+        follower = max(reversed(best), key=best.__getitem__)
+        return Found(follower, best[follower], sum(best.values()), length)
 
     def clear(self) -> None:
         self._counts.clear()
         self._followers.clear()
-
-    @staticmethod
-    def _each(seen: Views, element: Element) -> Iterator[tuple[int, Follower]]:
-        """Each window's key, and `element` as it stands in that window."""
-        whole = element.abstract(seen.slots)
-        for key, names in seen.windows:
-            yield key, whole if whole.slot < names else Follower(whole.lead, FRESH, element.text)
+        self._size = 0
 
     def _shrink(self) -> None:
-        for key in list(islice(self._counts, self._capacity // 4)):
+        goal = self._capacity - self._capacity // 4
+        forgotten = []
+        for key, known in self._counts.items():
+            if self._size <= goal:
+                break
+            self._size -= len(known) if isinstance(known, dict) else 1
+            forgotten.append(key)
+        for key in forgotten:
             del self._counts[key]
         self._followers.clear()
+
+
+def _each(tail: Tail, element: Element) -> list[tuple[int, Follower]]:
+    """Each window's key, and `element` as it stands in that window."""
+    lead, text, named = element
+    apart = Follower(lead, FRESH if named else LITERAL, text)
+    back = tail.back(text) if named else 0
+    if not back:
+        return [(key, apart) for key in tail.keys]
+    again = Follower(lead, back, b"")
+    return [
+        (key, again if back <= length else apart) for key, length in zip(tail.keys, WINDOWS, strict=False)
+    ]

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from velospec.backends.base import Vocabulary
-from velospec.proposers.motif_memory import WINDOWS, Element, MotifMemory, views
+from velospec.proposers.motif_memory import LONGEST, Element, MotifMemory, Tail
 from velospec.proposers.structure.layout import Layout, relative
-from velospec.proposers.structure.lexing import Kind, Lexeme, State, lexer
+from velospec.proposers.structure.lexing import START, Kind, Lexeme, State, lexer
 
 _WINDOWS = 40_000  # kept of a request, 8 a lexeme; about 5 MB
 _ACCESS = frozenset((b".", b"->", b"?.", b"::"))
@@ -31,7 +31,8 @@ class MotifText:
         self.memory = MotifMemory(_WINDOWS)
         self.members: dict[bytes, bytes] = {}  # a name -> the member last seen after it
         self.ids: list[int] = []
-        self.elements: list[Element] = []
+        self.tail = Tail()  # of the elements
+        self._elements: list[Element] = []
         self._states: list[State] = []  # after each id
         self._lengths: list[int] = []  # elements after each id
         self._layouts: list[Layout] = []  # after each element
@@ -44,13 +45,11 @@ class MotifText:
 
     @property
     def state(self) -> State:
-        return self._states[-1] if self._states else State()
+        return self._states[-1] if self._states else START
 
     @property
     def layout(self) -> Layout:
-        if not self.elements:
-            return Layout()
-        return self._layouts[-1]
+        return self._layouts[-1] if self._layouts else Layout()
 
     def become(self, ids: Sequence[int]) -> None:
         """Be the text of `ids`, keeping what is common."""
@@ -65,25 +64,25 @@ class MotifText:
             state, lexemes = self._lexer.peek(self.state)
             self._take(lexemes)
             self._note(BARRIER, Layout())
-            state = State()
+            state = START
         else:
             state, lexemes = self._lexer.feed(self.state, self._vocabulary.piece(token))
             self._take(lexemes)
         self.ids.append(token)
         self._states.append(state)
-        self._lengths.append(len(self.elements))
+        self._lengths.append(len(self._elements))
 
-    def closed(self) -> tuple[list[Element], Layout]:
+    def closed(self) -> tuple[Tail, Layout]:
         """The last elements and the layout, with what is pending taken as it stands."""
-        elements, layout = self.elements[-WINDOWS[-1] :], self.layout
+        tail, layout = self.tail.copy(), self.layout
         for lexeme in self._lexer.peek(self.state)[1]:
             element, layout = element_of(lexeme, layout)
-            elements.append(element)
-        return elements, layout
+            tail.append(element)
+        return tail, layout
 
-    def repeats(self, elements: Sequence[Element], element: Element) -> bool:
-        """Whether `element` is what last followed the very words at the end of `elements`."""
-        return self._words.get(_words(elements)) == element.text
+    def repeats(self, tail: Tail, element: Element) -> bool:
+        """Whether `element` is what last followed the very words at the end of `tail`."""
+        return self._words.get(tail.words) == element.text
 
     def _take(self, lexemes: Iterable[Lexeme]) -> None:
         for lexeme in lexemes:
@@ -91,37 +90,40 @@ class MotifText:
 
     def _note(self, element: Element, layout: Layout) -> None:
         """Add an element; `layout` is the one after it."""
-        elements = self.elements
-        self.memory.note(views(elements), element)
-        words = _words(elements)
-        self._said.append(self._words.get(words))
-        self._words[words] = element.text
-        owner = owner_of(elements) if element.named else None
+        tail, text = self.tail, element.text
+        self.memory.note(tail, element)
+        self._said.append(self._words.get(tail.words))
+        self._words[tail.words] = text
+        owner = owner_of(tail) if element.named else None
         if owner is None:
             self._replaced.append(None)
         else:
             self._replaced.append((owner, self.members.get(owner)))
-            self.members[owner] = element.text
+            self.members[owner] = text
         if element.named:
-            self.names[element.text] += 1
-        elements.append(element)
+            self.names[text] += 1
+        self._elements.append(element)
         self._layouts.append(layout)
+        tail.append(element)
 
     def _cut(self, length: int) -> None:
         """Undo all but the first `length` ids."""
         del self.ids[length:], self._states[length:], self._lengths[length:]
         kept = self._lengths[-1] if self._lengths else 0
-        while len(self.elements) > kept:
-            element = self.elements.pop()
+        while len(self._elements) > kept:
+            element = self._elements.pop()
             self._layouts.pop()
-            self.memory.take_back(views(self.elements), element)
-            words, said = _words(self.elements), self._said.pop()
+            self.tail = Tail(self._elements[-LONGEST:])
+            self.memory.take_back(self.tail, element)
+            said = self._said.pop()
             if said is None:
-                del self._words[words]
+                del self._words[self.tail.words]
             else:
-                self._words[words] = said
+                self._words[self.tail.words] = said
             if element.named:
                 self.names[element.text] -= 1
+                if not self.names[element.text]:
+                    del self.names[element.text]
             match self._replaced.pop():
                 case (owner, None):
                     del self.members[owner]
@@ -135,12 +137,6 @@ def element_of(lexeme: Lexeme, layout: Layout) -> tuple[Element, Layout]:
     return Element(lead, lexeme.text, lexeme.kind is Kind.NAME), layout
 
 
-def _words(elements: Sequence[Element]) -> int:
-    return hash(tuple(element.text for element in elements[-3:]))
-
-
-def owner_of(elements: Sequence[Element]) -> bytes | None:
+def owner_of(tail: Tail) -> bytes | None:
     """The name whose member comes next."""
-    if len(elements) > 1 and elements[-1].text in _ACCESS:
-        return elements[-2].text
-    return None
+    return tail.text(2) or None if tail.text(1) in _ACCESS else None

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from velospec.backends.base import Vocabulary
 from velospec.core.draft import EMPTY, Draft, Verdict
 from velospec.proposers.cursor import before_cursor
+from velospec.proposers.structure.encoding import encode_behind
 from velospec.proposers.syntax_rules import LANGUAGES, language, read
 from velospec.proposers.syntax_rules.base import Language
 from velospec.proposers.syntax_rules.machine import Effect, Machine, render
@@ -229,7 +230,10 @@ class _Table:
         if known is None:
             if len(self._texts) >= _MOST_KEPT:
                 self._texts.clear()
-            known = self._texts[key] = _encode_after(self._vocabulary, last, text)
+            before = self._vocabulary.piece(last) if last >= 0 else b"\n"
+            # The last space of an indentation goes into the word behind it; a letter stands for that.
+            whole = text + b"x" if text[-1:].isspace() else text
+            known = self._texts[key] = encode_behind(self._vocabulary, before, whole, len(text))
         return known
 
     def _work_out(self, key: int, state: int, token: int) -> int | Effect:
@@ -240,27 +244,3 @@ class _Table:
             self._effects.clear()
         self._effects[key] = effect
         return effect
-
-
-def _encode_after(vocabulary: Vocabulary, last: int, text: bytes) -> tuple[int, ...]:
-    """The ids that the tokenizer gives `text` behind the bytes of `last`.
-
-    Of a text that ends in whitespace, what would merge with the word behind it is left out: a tokenizer puts
-    the last space of an indentation into the word.
-    """
-    before = vocabulary.piece(last) if last >= 0 else b"\n"
-    try:
-        whole = (before + text).decode()
-    except UnicodeDecodeError:  # `last` ends or begins inside a character
-        before, whole = b"", text.decode()
-    ids = vocabulary.encode(whole + "x" if text[-1:].isspace() else whole)
-    # A SentencePiece vocabulary may begin any text with a space.
-    ends, length = [], 0
-    for token in ids:
-        length += len(vocabulary.piece(token))
-        ends.append(length)
-    extra = length - len(before + text) - text[-1:].isspace()
-    start, stop = extra + len(before), extra + len(before + text)
-    if extra < 0 or (start and start not in ends):
-        return ()
-    return tuple(token for token, end in zip(ids, ends, strict=True) if start < end <= stop)

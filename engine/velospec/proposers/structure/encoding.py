@@ -34,7 +34,7 @@ class Encoder:
         if found is None:
             if len(self._known) >= _MOST_KEPT:
                 self._known.clear()
-            found = self._known[key] = self._encode(before, text, sure)
+            found = self._known[key] = encode_behind(self._vocabulary, before, text, sure)
         return found
 
     def _before(self, ids: Sequence[int], open_bytes: int) -> bytes:
@@ -45,18 +45,22 @@ class Encoder:
                 break
         return before
 
-    def _encode(self, before: bytes, text: bytes, sure: int) -> tuple[int, ...]:
-        try:
-            whole = (before + text).decode()
-        except UnicodeDecodeError:  # an id begins or ends inside a character
-            return ()
-        ids = self._vocabulary.encode(whole)
-        ends, length = [], 0
-        for token in ids:
-            length += len(self._vocabulary.piece(token))
-            ends.append(length)
-        extra = length - len(before) - len(text)  # a SentencePiece vocabulary may begin with a space
-        start = extra + len(before)
-        if extra < 0 or (start and start not in ends):
-            return ()
-        return tuple(token for token, end in zip(ids, ends, strict=True) if start < end <= start + sure)
+
+def encode_behind(vocabulary: Vocabulary, before: bytes, text: bytes, sure: int) -> tuple[int, ...]:
+    """The ids of the first `sure` bytes of `text` behind the bytes of an id or more; see `Encoder.after`."""
+    try:
+        whole = (before + text).decode()
+    except UnicodeDecodeError:
+        if not before:
+            return ()  # it begins or ends inside a character
+        return encode_behind(vocabulary, b"", text, sure)
+    ids = vocabulary.encode(whole)
+    ends, length = [], 0
+    for token in ids:
+        length += len(vocabulary.piece(token))
+        ends.append(length)
+    extra = length - len(before) - len(text)  # a SentencePiece vocabulary may begin with a space
+    start = extra + len(before)
+    if extra < 0 or (start and start not in ends):
+        return ()
+    return tuple(token for token, end in zip(ids, ends, strict=True) if start < end <= start + sure)

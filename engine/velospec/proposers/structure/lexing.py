@@ -71,6 +71,9 @@ class State(NamedTuple):
         return not self.stack or self.stack[-1].within <= Within.HOLE
 
 
+START = State()
+"""The start of a text. Readers that begin with this one share what is remembered."""
+
 _PAIRS = {b"(": b")", b"[": b"]", b"{": b"}"}
 _OPERANDS = frozenset((Kind.NAME, Kind.NUMBER, Kind.CLOSE, Kind.QUOTE))
 _OPERAND_WORDS = frozenset(
@@ -98,10 +101,18 @@ _OPENING: dict[str, tuple[Within, bytes, re.Pattern[bytes] | None]] = {
     "regex": (Within.STRING, b"/", patterns.REGEX),
 }
 _LONGEST_WAIT = 24  # bytes at the end that may be the beginning of one lexeme
+_MOST_KEPT = 8192  # steps remembered, about 500 bytes each
+_LONGEST_KEPT = 256  # bytes of one step
+
+_Step = tuple[State, tuple[Lexeme, ...]]
 
 
 class Lexer:
-    """The lexer of one language. Holds no text: `feed` maps a state and bytes to a state and lexemes."""
+    """The lexer of one language: `feed` maps a state and bytes to a state and lexemes.
+
+    The last steps are remembered, so that of several readers of one text the first does the work, and a text
+    that is read again costs a look-up per piece.
+    """
 
     def __init__(self, language: str) -> None:
         facts = lexicon(language)
@@ -110,16 +121,30 @@ class Lexer:
         self._waits = patterns.beginnings(facts)
         self._unfinished = patterns.unfinished(facts)
         self._blocks = {opener.encode(): close.encode() for opener, close in facts.block_comments}
+        self._known: dict[tuple[int, bytes | None], tuple[State, _Step]] = {}
 
-    def feed(self, state: State, data: bytes) -> tuple[State, list[Lexeme]]:
+    def feed(self, state: State, data: bytes) -> _Step:
         """The state after `data` more, and the lexemes that are complete with it."""
-        return self._read(state, state.pending + data, final=False)
+        return self._remember(state, data)
 
-    def peek(self, state: State) -> tuple[State, list[Lexeme]]:
+    def peek(self, state: State) -> _Step:
         """As if the text ended here: nothing but whitespace stays pending."""
-        return self._read(state, state.pending, final=True)
+        return self._remember(state, None)
 
-    def _read(self, state: State, buffer: bytes, *, final: bool) -> tuple[State, list[Lexeme]]:
+    def _remember(self, state: State, data: bytes | None) -> _Step:
+        """What `data` more or, for None, the end does; `state` is recognized by being the same object."""
+        key = id(state), data
+        known = self._known.get(key)
+        if known is not None and known[0] is state:
+            return known[1]
+        step = self._read(state, state.pending + (data or b""), final=data is None)
+        if len(state.pending) + len(data or b"") <= _LONGEST_KEPT:
+            if len(self._known) >= _MOST_KEPT:
+                self._known.clear()
+            self._known[key] = state, step
+        return step
+
+    def _read(self, state: State, buffer: bytes, *, final: bool) -> _Step:
         found: list[Lexeme] = []
         stack, _, operand, indentation = state
         place, size = 0, len(buffer)
@@ -146,7 +171,7 @@ class Lexer:
                 operand = kind in _OPERANDS or text in _OPERAND_WORDS
             found.append(Lexeme(kind, lead, text))
             place = end
-        return State(stack, buffer[place:], operand, indentation), found
+        return State(stack, buffer[place:], operand, indentation), tuple(found)
 
     def _may_grow(self, buffer: bytes, start: int, end: int, group: str, top: Frame | None) -> bool:
         """Whether what begins at `start`, near the end of `buffer`, could yet be another lexeme."""

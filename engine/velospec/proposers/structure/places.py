@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 from velospec.proposers.structure import duties
 from velospec.proposers.structure.duties import Duty, Reason
 from velospec.proposers.structure.layout import Layout
-from velospec.proposers.structure.lexing import State, lexer
+from velospec.proposers.structure.lexing import START, State, lexer
 from velospec.proposers.structure.outline import Outline, advance
 
 
@@ -152,4 +152,4 @@ def start(language: str) -> Place | None:
     if language not in _CODE:
         return None
     gaps = (3, 2, 1) if language == "python" else (2, 2, 1)
-    return CodePlace(language, State(), Outline(layout=Layout(unit=_UNITS.get(language, b"    ")), gaps=gaps))
+    return CodePlace(language, START, Outline(layout=Layout(unit=_UNITS.get(language, b"    ")), gaps=gaps))
