@@ -1,1 +1,1 @@
-"""What becomes of a draft: greedy verification, and the probe of which batch shapes give equal logits."""
+"""What becomes of a draft: greedy or sampled verification; the numeric settings of exact and fast mode."""
