@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from velospec.api import CancelToken as CancelToken
+    from velospec.api import ChatFormat as ChatFormat
     from velospec.api import Completion as Completion
     from velospec.api import Control as Control
     from velospec.api import Drafting as Drafting
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from velospec.api import InfillRequest as InfillRequest
     from velospec.api import InstalledModel as InstalledModel
     from velospec.api import Limits as Limits
+    from velospec.api import Message as Message
     from velospec.api import Mode as Mode
     from velospec.api import ModelStore as ModelStore
     from velospec.api import ProposerCount as ProposerCount
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CancelToken",
+    "ChatFormat",
     "Completion",
     "Control",
     "Drafting",
@@ -39,6 +42,7 @@ __all__ = [
     "InfillRequest",
     "InstalledModel",
     "Limits",
+    "Message",
     "Mode",
     "ModelStore",
     "ProposerCount",

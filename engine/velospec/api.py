@@ -26,10 +26,12 @@ from velospec.core.statistics import ProposerCount, Statistics
 from velospec.core.step import Step
 from velospec.drafting import Control, Drafting
 from velospec.engine import Engine
+from velospec.models.chat import ChatFormat, Message
 from velospec.models.store import InstalledModel, ModelStore
 
 __all__ = [
     "CancelToken",
+    "ChatFormat",
     "Completion",
     "Control",
     "Drafting",
@@ -38,6 +40,7 @@ __all__ = [
     "InfillRequest",
     "InstalledModel",
     "Limits",
+    "Message",
     "Mode",
     "ModelStore",
     "ProposerCount",
