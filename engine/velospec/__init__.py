@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from velospec.api import Mode as Mode
     from velospec.api import ModelStore as ModelStore
     from velospec.api import ProposerCount as ProposerCount
+    from velospec.api import Recording as Recording
     from velospec.api import Sampling as Sampling
     from velospec.api import Statistics as Statistics
     from velospec.api import Step as Step
@@ -46,6 +47,7 @@ __all__ = [
     "Mode",
     "ModelStore",
     "ProposerCount",
+    "Recording",
     "Sampling",
     "Statistics",
     "Step",

@@ -11,6 +11,7 @@ Importing it loads the native library.
 
 from __future__ import annotations
 
+from velospec.backends.replay import Recording
 from velospec.core.cancellation import CancelToken
 from velospec.core.errors import VeloSpecError
 from velospec.core.request import (
@@ -44,6 +45,7 @@ __all__ = [
     "Mode",
     "ModelStore",
     "ProposerCount",
+    "Recording",
     "Sampling",
     "Statistics",
     "Step",

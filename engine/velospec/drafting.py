@@ -11,14 +11,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from velospec.backends.base import Vocabulary
+from velospec.core.draft import Draft
 from velospec.core.errors import SettingsError
 from velospec.learning.index import CorpusIndex
 from velospec.learning.library import RuleLibrary
+from velospec.learning.rules import Tier
 from velospec.models.store import InstalledModel
+from velospec.proposers import syntax_fsm
 from velospec.proposers.ast_shadow import AstShadow
 from velospec.proposers.base import Proposer
 from velospec.proposers.motif import MotifProposer
-from velospec.proposers.ngram_rules import NgramRules
+from velospec.proposers.ngram_rules import LENGTHS, NgramRules
+from velospec.proposers.structure.duties import Reason
 from velospec.proposers.suffix import CorpusProposer, SuffixProposer
 from velospec.proposers.syntax_fsm import SyntaxFsm
 from velospec.proposers.syntax_rules.domains import detect
@@ -60,6 +64,17 @@ class Drafting:
     def wants(self, proposer: str) -> bool:
         """Whether the proposer of that name is asked."""
         return self.proposers is None or proposer in self.proposers
+
+
+def rule_name(draft: Draft) -> str:
+    """What a draft's evidence stands for, for traces; its number where there is no rule behind it."""
+    if draft.proposer == SyntaxFsm.name:
+        return syntax_fsm.rule_name(draft.evidence)
+    if draft.proposer == AstShadow.name:
+        return Reason(draft.evidence // 4).name.lower()
+    if draft.proposer == NgramRules.name:
+        return Tier(draft.evidence // LENGTHS).name.lower()
+    return str(draft.evidence)
 
 
 class Drafters:

@@ -13,26 +13,28 @@ from typing import Any, cast
 from velospec.backends.cancellable import CancellableBackend
 from velospec.backends.cpu import usable_cores
 from velospec.backends.llama_cpp import KvType, LlamaBackend, LlamaOptions, build_id
+from velospec.backends.replay import Recording, ReplayBackend
 from velospec.constraints.healing import ByteTable
 from velospec.control.acceptance import Acceptance
 from velospec.control.cost_model import CostModel
 from velospec.control.costly import Worth
+from velospec.control.frozen_cost import FrozenCost
 from velospec.control.measure import measure_costs
 from velospec.control.selector import Selector
 from velospec.core.cancellation import CancelToken
+from velospec.core.draft import Draft
 from velospec.core.request import Completion, InfillRequest, Mode, TextRequest
 from velospec.core.statistics import Statistics
 from velospec.core.step import OnStep
 from velospec.decode.consulted import Consulted
 from velospec.decode.decoder import Decoder, Task
 from velospec.decode.output import OnText
-from velospec.drafting import Drafters, Drafting
+from velospec.drafting import Drafters, Drafting, rule_name
 from velospec.learning.library import RuleLibrary
-from velospec.models.infill import InfillFormat, Prompt
 from velospec.models.store import InstalledModel
 from velospec.profile import Conditions, Profile, load_profile
-from velospec.proposers.syntax_rules.domains import detect
 from velospec.second_model import SecondModel
+from velospec.tasks import TaskMaker
 from velospec.verify.exact import Numerics, probe
 from velospec.verify.fast import fastest
 
@@ -65,7 +67,7 @@ class Engine:
         self._conditions = conditions
         self._profile = profile
         self._cost = self._profile.cost if self._profile else CostModel.default()
-        self._infill: InfillFormat | None = None
+        self._tasks = TaskMaker(backend.vocabulary, model.infill)
         self._healing = ByteTable(backend.vocabulary)
         self._rules = RuleLibrary(backend.vocabulary, model.folder, model.sha256)
         self._second: SecondModel | None = None
@@ -112,7 +114,6 @@ class Engine:
             repack=numerics.repack,
         )
         backend = LlamaBackend(model.path, options, progress)
-        _touch_weights(backend)
         engine = cls(model, backend, conditions, profile, mode=mode)
         if drafting is not None:
             try:
@@ -182,18 +183,7 @@ class Engine:
             CancelledError: `cancel` was cancelled.
             BackendError: The backend failed.
         """
-        prompt = self._infill_prompt(request)
-        task = Task(
-            request.document,
-            prompt.ids,
-            request.limits,
-            heal=prompt.heal,
-            cursor_line=request.prefix[request.prefix.rfind("\n") + 1 :],
-            speculate=request.speculate,
-            language=detect(request.path, request.prefix + request.suffix),
-            sampling=request.sampling,
-        )
-        return self._complete(task, cancel, on_text, on_step)
+        return self._complete(self._task(request), cancel, on_text, on_step)
 
     def generate(
         self,
@@ -209,27 +199,38 @@ class Engine:
             CancelledError: `cancel` was cancelled.
             BackendError: The backend failed.
         """
-        line = request.prompt[request.prompt.rfind("\n") + 1 :]
-        task = Task(
-            request.document,
-            self._text_ids(request),
-            request.limits,
-            cursor_line=line,
-            speculate=request.speculate,
-            language=detect("", request.prompt),
-            sampling=request.sampling,
+        return self._complete(self._task(request), cancel, on_text, on_step)
+
+    def replay(self, request: InfillRequest | TextRequest, answer: Recording) -> Completion:
+        """Decode `request` as if the model wrote `answer`, to learn what the drafting in use makes of it.
+
+        Takes the engine's own time only. The statistics' expected seconds are what the cost model, which
+        learns nothing here, expects of the batches; acceptance is counted as in use. A draft model is not
+        asked.
+        """
+        task = self._task(request)
+        backend = ReplayBackend(
+            self._backend.vocabulary,
+            task.ids,
+            answer,
+            min_rows=self._backend.min_rows,
+            max_rows=self._backend.max_rows,
         )
-        return self._complete(task, cancel, on_text, on_step)
+        policy = Selector(self._acceptance, FrozenCost(self._cost), min_rows=backend.min_rows)
+        proposers = self._drafters.chosen(self._drafting)
+        return Decoder(backend, proposers, policy, healing=self._healing).complete(task, CancelToken())
 
     def prompt_ids(self, request: InfillRequest | TextRequest) -> tuple[int, ...]:
         """The ids that the model is given for `request`. Raises InfillError, ContextError."""
-        if isinstance(request, InfillRequest):
-            return self._infill_prompt(request).ids
-        return tuple(self._text_ids(request))
+        return tuple(self._task(request).ids)
 
     def piece(self, token: int) -> bytes:
         """The bytes that a token stands for; empty for control tokens."""
         return self._backend.vocabulary.piece(token)
+
+    def rule_name(self, draft: Draft) -> str:
+        """What a draft's evidence stands for, for traces; its number where there is no rule behind it."""
+        return rule_name(draft)
 
     def measure(self, progress: Fraction | None = None, cancel: CancelToken | None = None) -> dict[str, Any]:
         """Probe the numerics and measure the speed, keep both as the model's profile, and use them.
@@ -333,21 +334,8 @@ class Engine:
         )
         self._decoder = self._compose()
 
-    def _text_ids(self, request: TextRequest) -> list[int]:
-        vocabulary = self._backend.vocabulary
-        ids = vocabulary.encode(request.prompt, special=request.special)
-        if vocabulary.bos_id is not None and ids[:1] != [vocabulary.bos_id]:
-            ids.insert(0, vocabulary.bos_id)
-        return ids
-
-    def _infill_prompt(self, request: InfillRequest) -> Prompt:
-        return self._infill_format().build(request.prefix, request.suffix, request.path, self._window())
-
-    def _infill_format(self) -> InfillFormat:
-        if self._infill is None:
-            vocabulary = self._backend.vocabulary
-            self._infill = InfillFormat.for_model(vocabulary.metadata, vocabulary, self.model.infill)
-        return self._infill
+    def _task(self, request: InfillRequest | TextRequest) -> Task:
+        return self._tasks.make(request, self._window())
 
     def _window(self) -> int:
         """The most ids of an infill prompt. It does not depend on the request: that would move its edges."""
@@ -357,13 +345,3 @@ class Engine:
             return min(room, _UNMEASURED_WINDOW)
         affordable = int(self._profile.prefill_tokens_per_second * _COLD_SECONDS)
         return min(room, max(affordable, _LEAST_WINDOW))
-
-
-def _touch_weights(backend: LlamaBackend) -> None:
-    """Decode one id and forget it.
-
-    The file is mapped, not read: whoever decodes first waits for all of it to come from the disk. That is
-    part of loading and not of a request, whose budget it would take.
-    """
-    backend.decode(0, [0], 0)
-    backend.truncate(0, 0)

@@ -76,7 +76,7 @@ def benchmark(  # noqa: PLR0913 - a command has an option for each wish
         if trace is not None:
             from velospec_cli.benchmark.trace import write_trace  # noqa: PLC0415 - native library
 
-            write_trace(trace, outcome.entries, engine.piece)
+            write_trace(trace, outcome.entries, engine)
 
     with Bars(Console(stderr=True)) as bars:
         document = run_benchmark(wanted, _model(model), options, bars, keep_trace).document

@@ -1,7 +1,7 @@
 """The trace: a CSV file with one line for each token that VeloSpec decided with drafts.
 
 `drafted` is the token's place in the draft that was scored, from 0, and `accepted` whether the draft was
-right there; both are empty for a token that no draft stood for. `proposer` and `evidence` are those of the
+right there; both are empty for a token that no draft stood for. `proposer` and `rule` are those of the
 draft of its step; the token behind a wholly accepted draft has none. `margin` is the target's largest logit
 less the next, `rows` the size of the batch.
 """
@@ -9,12 +9,12 @@ less the next, `rows` the size of the batch.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from velospec import Step
+from velospec import Engine
 from velospec.core.errors import VeloSpecError
-from velospec_cli.benchmark.methods import VELOSPEC
+from velospec_cli.benchmark.methods import VELOSPEC, Run
 from velospec_cli.benchmark.session import Entry
 
 COLUMNS = (
@@ -24,17 +24,15 @@ COLUMNS = (
     "token",
     "text",
     "proposer",
-    "evidence",
+    "rule",
     "margin",
     "drafted",
     "accepted",
     "rows",
 )
 
-Piece = Callable[[int], bytes]
 
-
-def write_trace(path: Path, entries: Sequence[Entry], piece: Piece) -> None:
+def write_trace(path: Path, entries: Sequence[Entry], engine: Engine) -> None:
     """Write the first round's runs with drafts. Raises VeloSpecError where the file cannot be written."""
     try:
         with path.open("w", encoding="utf-8", newline="") as file:
@@ -42,17 +40,17 @@ def write_trace(path: Path, entries: Sequence[Entry], piece: Piece) -> None:
             writer.writerow(COLUMNS)
             for entry in entries:
                 run = entry.runs[VELOSPEC][0]
-                writer.writerows(_lines(entry.prompt.name, run.steps, len(run.ids), piece))
+                writer.writerows(_lines(entry.prompt.name, run, engine))
     except OSError as error:
         raise VeloSpecError(f"The trace cannot be written: {error}", "Name another file.") from error
 
 
-def _lines(prompt: str, steps: Sequence[Step], tokens: int, piece: Piece) -> Iterator[tuple[object, ...]]:
+def _lines(prompt: str, run: Run, engine: Engine) -> Iterator[tuple[object, ...]]:
     index = 0
-    for number, step in enumerate(steps):
+    for number, step in enumerate(run.steps):
         draft, margins = step.verdict.draft, step.verdict.margins
         for place, token in enumerate(step.verdict.ids):
-            if index == tokens:
+            if index == len(run.ids):
                 return
             inside = place < len(draft)
             yield (
@@ -60,9 +58,9 @@ def _lines(prompt: str, steps: Sequence[Step], tokens: int, piece: Piece) -> Ite
                 number,
                 index,
                 token,
-                escape(piece(token)),
+                escape(engine.piece(token)),
                 draft.proposer if inside else "",
-                draft.evidence if inside else "",
+                engine.rule_name(draft) if inside else "",
                 f"{margins[place]:.4f}" if place < len(margins) else "",
                 place if inside else "",
                 int(place < step.verdict.accepted) if inside else "",

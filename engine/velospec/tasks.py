@@ -1,0 +1,63 @@
+"""What a caller asks in text becomes what the decoder works on in ids: prompts, infill formats, languages."""
+
+from __future__ import annotations
+
+from velospec.backends.llama_cpp import LlamaVocabulary
+from velospec.core.request import InfillRequest, TextRequest
+from velospec.decode.decoder import Task
+from velospec.models.infill import InfillFormat
+from velospec.proposers.syntax_rules.domains import detect
+
+
+class TaskMaker:
+    """Makes tasks for one model."""
+
+    def __init__(self, vocabulary: LlamaVocabulary, override: str | None) -> None:
+        """`override` names the infill format where the model's own metadata is not to be asked."""
+        self._vocabulary = vocabulary
+        self._override = override
+        self._infill: InfillFormat | None = None
+
+    def make(self, request: InfillRequest | TextRequest, window: int) -> Task:
+        """The task of `request`; an infill prompt has at most `window` ids.
+
+        Raises InfillError, ContextError.
+        """
+        return self._at_cursor(request, window) if isinstance(request, InfillRequest) else self._text(request)
+
+    def _at_cursor(self, request: InfillRequest, window: int) -> Task:
+        prompt = self._format().build(request.prefix, request.suffix, request.path, window)
+        return Task(
+            request.document,
+            prompt.ids,
+            request.limits,
+            heal=prompt.heal,
+            cursor_line=_last_line(request.prefix),
+            speculate=request.speculate,
+            language=detect(request.path, request.prefix + request.suffix),
+            sampling=request.sampling,
+        )
+
+    def _text(self, request: TextRequest) -> Task:
+        begin = self._vocabulary.bos_id
+        ids = self._vocabulary.encode(request.prompt, special=request.special)
+        if begin is not None and ids[:1] != [begin]:
+            ids.insert(0, begin)
+        return Task(
+            request.document,
+            ids,
+            request.limits,
+            cursor_line=_last_line(request.prompt),
+            speculate=request.speculate,
+            language=detect("", request.prompt),
+            sampling=request.sampling,
+        )
+
+    def _format(self) -> InfillFormat:
+        if self._infill is None:
+            self._infill = InfillFormat.for_model(self._vocabulary.metadata, self._vocabulary, self._override)
+        return self._infill
+
+
+def _last_line(text: str) -> str:
+    return text[text.rfind("\n") + 1 :]
