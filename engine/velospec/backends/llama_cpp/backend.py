@@ -140,16 +140,18 @@ class LlamaBackend:
         return self._memory.can_rollback
 
     def _measure_memory(self) -> int:
-        """Bytes of the weights and of all slots, checkpoints included; scratch buffers not counted."""
-        sizes = []
-        for position in range(2):
-            self.decode(0, [0], position)
-            sizes.append(self._memory.sizes(0))
+        """Bytes of the weights and of all slots, checkpoints included; scratch buffers not counted.
+
+        Decodes one id, whose size counts for every position. The file is mapped, not read: whoever decodes
+        first waits for all of it to come from the disk, and that is part of loading and not of a request.
+        """
+        empty, _ = self._memory.sizes(0)
+        self.decode(0, [0], 0)
+        position, state = self._memory.sizes(0)
         self.truncate(0, 0)
-        (first, state), (second, _) = sizes
         positions = lib.llama_n_ctx_seq(self._context) * self.slots
         states = self.slots * (1 + self._memory.snapshots + CHECKPOINTS)
-        return int(lib.llama_model_size(self._model) + positions * (second - first) + states * state)
+        return int(lib.llama_model_size(self._model) + positions * (position - empty) + states * state)
 
     def pin_threads(self, count: int | None) -> None:
         """Run on exactly `count` threads, whatever the machine is doing; None lets the governor choose."""

@@ -35,8 +35,8 @@ class LlamaOptions:
     gpu_layers: int = -1  # -1: all, where the build has a GPU
 
     def __post_init__(self) -> None:
-        if self.context < 2 or self.slots < 1:
-            raise ValueError(f"need context >= 2 and slots >= 1, not {self.context} and {self.slots}")
+        if self.context < 1 or self.slots < 1:
+            raise ValueError(f"context and slots must be positive, not {self.context} and {self.slots}")
         if not (1 <= self.min_rows <= 2 <= self.max_rows <= self.batch and self.batch >= 4):
             raise ValueError(
                 f"need 1 <= min_rows <= 2 <= max_rows <= batch and batch >= 4, "
