@@ -40,6 +40,9 @@ def benchmark(  # noqa: PLR0913 - a command has an option for each wish
     trace: Annotated[
         Path | None, typer.Option(help="Write a CSV line for each token into this file.", dir_okay=False)
     ] = None,
+    ablation: Annotated[
+        bool, typer.Option("--ablation", help="Also replay the run with other proposers and controls.")
+    ] = False,
     rounds: Annotated[int | None, typer.Option(min=1, help="How often each prompt is run.")] = None,
     prompts: Annotated[
         int | None, typer.Option(min=1, help="Only so many prompts, evenly over the suite.")
@@ -66,24 +69,31 @@ def benchmark(  # noqa: PLR0913 - a command has an option for each wish
         console.print(f"\n{report.USAGE}")
         return
     wanted = find_suite(suite)
-    from velospec_cli.benchmark.bench import Options, run_benchmark  # noqa: PLC0415 - native library
+    # The native library loads with these.
+    from velospec_cli.benchmark.ablation import ablate  # noqa: PLC0415
+    from velospec_cli.benchmark.bench import Options, run_benchmark  # noqa: PLC0415
+    from velospec_cli.benchmark.trace import write_trace  # noqa: PLC0415
 
     options = Options(rounds, prompts, threads, _deadline() if quick else None, mode)
     for path in (json_file, trace):
         _check_writable(path)
 
-    def keep_trace(engine: Engine, outcome: Outcome) -> None:
-        if trace is not None:
-            from velospec_cli.benchmark.trace import write_trace  # noqa: PLC0415 - native library
-
-            write_trace(trace, outcome.entries, engine)
-
     with Bars(Console(stderr=True)) as bars:
-        document = run_benchmark(wanted, _model(model), options, bars, keep_trace).document
+
+        def look_closer(engine: Engine, outcome: Outcome) -> None:
+            if trace is not None:
+                write_trace(trace, outcome.entries, engine)
+            if ablation:
+                lines = ablate(engine, outcome.entries, ends=wanted.ends, say=bars)
+                outcome.document["summary"]["ablation"] = lines
+
+        document = run_benchmark(wanted, _model(model), options, bars, look_closer).document
     if json_file is not None:
         _write(json_file, document)
     console.print(report.results(document))
     console.print(report.verdict(document))
+    if ablation:
+        console.print(report.ablation(document["summary"]["ablation"]))
     if mode is Mode.EXACT and document["model"]["exact"] and not _identical(document):
         raise VeloSpecError(
             "Outputs with drafts differ from those without.", "This is a defect: please report it."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import RenderableType
@@ -81,6 +81,25 @@ def verdict(document: dict[str, Any]) -> Text:
     for warning in machine["warnings"]:
         text.append(warning + "\n", style="yellow")
     return text
+
+
+def ablation(lines: Sequence[dict[str, Any]]) -> RenderableType:
+    """The table of replays: speed-ups by the measured cost of batches and the engine's own time."""
+    title = "Replayed under other settings: by the measured cost of batches"
+    table = Table(box=None, pad_edge=False, title=title, title_justify="left")
+    table.add_column("drafting", no_wrap=True)
+    for name in ("mean", "worst", "per step", "accepted", "own µs a step"):
+        table.add_column(name, justify="right")
+    for line in lines:
+        table.add_row(
+            line["setting"],
+            _ratio(line["speedup_mean"]),
+            _ratio(line["speedup_min"]),
+            f"{line['tokens_per_step']:.2f}",
+            f"{line['acceptance_rate']:.0%}",
+            f"{line['own_microseconds_per_step']:.0f}",
+        )
+    return table
 
 
 def _end(name: str, most: int = 32) -> str:
