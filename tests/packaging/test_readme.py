@@ -26,6 +26,7 @@ RUN_BY = {
     "sh system": "test_the_line_that_installs_prerequisites_is_the_one_that_the_set_up_shows",
     "sh pipx": "test_it_installs_and_leaves_nothing_behind",
     "sh run": "test_commands_work_with_the_default_model",
+    "sh answer": "test_answers_without_an_editor",
     "sh uninstall": "test_it_installs_and_leaves_nothing_behind",
     "sh test": "this very run: it would start itself again",
     "lua": "tests/editors: a real Neovim starts with this text",
@@ -97,6 +98,15 @@ def test_commands_work_with_the_default_model(
 ) -> None:
     shown = run(block, tmp_path, with_programs_of_the_environment())
     assert default_model.name in shown
+
+
+@pytest.mark.model
+def test_answers_without_an_editor(default_model: InstalledModel, tmp_path: Path) -> None:
+    (tmp_path / "area.py").write_text("def area(width, height):\n    return width\n", "utf-8")
+    [block] = blocks("sh answer")
+    shown = run(block, tmp_path, with_programs_of_the_environment())
+    assert shown.startswith(" * height\n")
+    assert "def add" in shown
 
 
 @pytest.mark.packaging
