@@ -26,7 +26,7 @@ def test_the_blocks_do_what_the_page_says(
     for block in BLOCKS:
         exec(block, names)  # noqa: S102 - this repository's own page
         shown.append(capsys.readouterr().out)
-    writing, cursor, cancelled, drawn, chat, corpus, steps = shown
+    writing, cursor, cancelled, drawn, chat, corpus, steps, plugged_in = shown
     assert names["model"] == default_model
     completion, counts = names["completion"], names["counts"]
     assert isinstance(completion, Completion)
@@ -42,3 +42,4 @@ def test_the_blocks_do_what_the_page_says(
     assert steps.count(" accepted, ") == counts.steps
     assert "tokens a step" in steps
     assert names["total"].new_tokens > counts.new_tokens
+    assert re.search(r"\n\d+ steps, \d+ tokens accepted\n$", plugged_in)
