@@ -40,9 +40,9 @@ def panes(console: Console, prompt: str, lanes: Lanes) -> RenderableType:
 
 
 def _pane(prompt: str, lane: Lane, lines: int) -> Panel:
-    text = Text(prompt.rpartition("\n")[2], style="dim", no_wrap=True, overflow="ellipsis")
+    text = Text(no_wrap=True, overflow="ellipsis").append(prompt.rpartition("\n")[2], style="dim")
     for token in list(lane.tokens):  # a copy: it grows meanwhile
-        text.append(token.text, style=COLOURS.get(token.proposer, "not dim"))
+        text.append(token.text, style=COLOURS.get(token.proposer))
     shown = text.split("\n", allow_blank=True)[-lines:]
     return Panel(
         Text("\n", no_wrap=True, overflow="ellipsis").join(shown),

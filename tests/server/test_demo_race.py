@@ -53,6 +53,16 @@ def test_panes_stand_side_by_side_with_a_legend() -> None:
     ]
 
 
+def test_panes_colour_what_was_drafted_and_dim_what_was_there() -> None:
+    console = Console(file=io.StringIO(), width=60, height=8, force_terminal=True, color_system="truecolor")
+    console.print(view.panes(console, PROMPT, lanes()))
+    assert isinstance(console.file, io.StringIO)
+    shown = console.file.getvalue()
+    red, green, blue = bytes.fromhex(view.COLOURS["suffix"].removeprefix("#"))
+    assert shown.count("\x1b[2mdef f\x1b[0m(x)") == 2
+    assert f"\x1b[38;2;{red};{green};{blue}m <\x1b[0m 3" in shown
+
+
 def test_panes_show_the_end_of_a_text_that_is_too_long() -> None:
     long = lanes()
     for lane in long:
