@@ -67,7 +67,7 @@ def run(  # noqa: PLR0913 - each is an option of the command
         bool, typer.Option("--json", help="Print the text, its end and the statistics as JSON.")
     ] = False,
 ) -> None:
-    """Answer a prompt, or complete at a cursor.
+    """Answer a prompt, or complete at a cursor of a file.
 
     The text goes to standard output as it is written, with a line break at its end if it has none.
     """
