@@ -164,6 +164,7 @@ class Engine:
             "context": self._backend.context,
             "slots": self._backend.slots,
             "threads": self._backend.threads,
+            "draft_model": self._second.name if self._second is not None else None,
             "tokens_per_second": profile.tokens_per_second if profile else None,
             "prefill_tokens_per_second": profile.prefill_tokens_per_second if profile else None,
             "notice": self.notice,

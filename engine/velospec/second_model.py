@@ -20,6 +20,7 @@ class SecondModel:
             SettingsError: its tokenizer is not that of the target.
             BackendError: it cannot decode.
         """
+        self.name = model.name
         options = LlamaOptions(context=target.context, slots=1, threads=target.threads)
         self._backend = LlamaBackend(model.path, options)
         try:

@@ -81,12 +81,13 @@ def list_models(
     """Show installed models, and those that can be installed."""
     store = ModelStore()
     installed, elsewhere = store.list(), found_models() if found else []
-    defaults = {role: model.name for role in ROLES if (model := store.default(role)) is not None}
+    roles = (*ROLES, DRAFT)
+    defaults = {role: model.name for role in roles if (model := store.default(role)) is not None}
     if as_json:
         _print_json(
             {
                 "installed": [
-                    {**model.to_dict(), "default_for": [r for r in ROLES if defaults.get(r) == model.name]}
+                    {**model.to_dict(), "default_for": [r for r in roles if defaults.get(r) == model.name]}
                     for model in installed
                 ],
                 "catalogue": [view.entry_dict(entry) for entry in catalogue().values()],

@@ -19,9 +19,9 @@ def installed_table(models: list[InstalledModel], defaults: dict[str, str]) -> T
     """Installed models; a role in bold is one that the model is the default for."""
     table = plain_table("Installed", "model", "used for", "size", "licence", "source")
     for model in models:
-        roles = [
-            f"[bold]{role}[/]" if defaults.get(role) == model.name else f"({role})" for role in model.roles
-        ]
+        chosen = {role for role, name in defaults.items() if name == model.name}
+        roles = [f"[bold]{role}[/]" if role in chosen else f"({role})" for role in model.roles]
+        roles += [f"[bold]{role}[/]" for role in sorted(chosen.difference(model.roles))]
         state = "" if model.present else " [red](file missing or changed)[/]"
         table.add_row(
             escape(model.name) + state,

@@ -101,6 +101,7 @@ def test_the_command_shows_pairs_and_takes_a_choice(store: ModelStore) -> None:
     assert shown == {"pairs": [large], "draft": None}
     assert "small now drafts for large" in command("use", "small", "--for", "draft").output
     assert json.loads(command("pairs", "--json").output)["draft"] == "small"
+    assert "(completion), draft" in command("list").output
     line = next(line for line in command("pairs").output.splitlines() if line.startswith("large"))
     assert line.split()[:5] == ["large", "small", "0", "M", "50%"]
     assert "No model drafts" in command("use", "none", "--for", "draft").output
