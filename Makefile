@@ -18,7 +18,7 @@ install: setup-base ## Set up .venv and a model, for use from this folder
 
 test: setup-dev ## Set up what is needed, then run every check and every test
 	@$(MAKE) --no-print-directory check
-	@PATH="$(CURDIR)/$(BIN):$$PATH" "$(BIN)/python" -m pytest $(PYTEST_ARGS)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" "$(BIN)/python" -m pytest $(if $(SLOW),--slow) $(PYTEST_ARGS)
 
 lint: setup-dev ## Run the checks that read the code without running it
 	@$(MAKE) --no-print-directory check

@@ -22,6 +22,19 @@ DEFAULT_MODEL = "smollm2-135m-fim"
 os.environ["VELOSPEC_HOME"] = str(CACHE / "home")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="run the tests marked slow too")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave slow tests out unless asked for; `-m` stays free for choosing among the rest."""
+    if config.getoption("--slow"):
+        return
+    slow = [item for item in items if "slow" in item.keywords]
+    config.hook.pytest_deselected(items=slow)
+    items[:] = [item for item in items if "slow" not in item.keywords]
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _no_daemon_left() -> Iterator[None]:
     """End what tests with the real model started in the shared home; it would stay for its idle time."""

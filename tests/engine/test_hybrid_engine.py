@@ -1,4 +1,4 @@
-"""The engine with a hybrid model: it speculates, its output is that of plain decoding, and it reuses prefixes."""
+"""The engine with a hybrid model: it speculates, decides as without drafts, and reuses prefixes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from velospec.decode.decoder import Decoder, Task
 from velospec.drafting import PROPOSERS, Control, Drafting
 from velospec.proposers.base import Proposer
 
-PROMPT = (
-    "class Node:\n    def __init__(self, value):\n        self.value = value\n\n    def read(self):\n        "
-)
+PROMPT = "class Node:\n    def __init__(self, value):\n        self.value = value\n\n    def read(self):\n"
 
 
 @pytest.fixture(scope="module")

