@@ -7,6 +7,7 @@ fit. A model that was not measured here before is measured first, since VeloSpec
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -92,10 +93,20 @@ def run_benchmark(
 def _choose(suite: Suite, options: Options) -> list[Prompt]:
     """The prompts in the order in which they are run."""
     prompts = suite.prompts()
-    if suite.least > 1:  # more than are wanted, since some do not count: in their order
-        return list(prompts)
+    if suite.least > 1:  # more than are wanted, since some do not count
+        return list(prompts) if options.deadline is None else _by_turns(prompts)
     chosen = spread(prompts, min(options.prompts or suite.size, len(prompts)))
     return _far_apart(chosen) if options.deadline is not None else chosen
+
+
+def _by_turns(prompts: Sequence[Prompt]) -> list[Prompt]:
+    """The first prompt of each file, then the second of each, so that a few come from several files."""
+    seen = Counter[str]()
+    turns = []
+    for prompt in prompts:
+        turns.append(seen[prompt.path])
+        seen[prompt.path] += 1
+    return [prompt for _, prompt in sorted(zip(turns, prompts, strict=True), key=lambda pair: pair[0])]
 
 
 def _far_apart(prompts: Sequence[Prompt]) -> list[Prompt]:

@@ -41,7 +41,10 @@ def benchmark(  # noqa: PLR0913 - a command has an option for each wish
         Path | None, typer.Option(help="Write a CSV line for each token into this file.", dir_okay=False)
     ] = None,
     ablation: Annotated[
-        bool, typer.Option("--ablation", help="Also replay the run with other proposers and controls.")
+        bool,
+        typer.Option(
+            "--ablation", help="Also replay the run with other proposers and controls; takes longer."
+        ),
     ] = False,
     rounds: Annotated[int | None, typer.Option(min=1, help="How often each prompt is run.")] = None,
     prompts: Annotated[
@@ -124,7 +127,10 @@ def _check_writable(path: Path | None) -> None:
 
 
 def _write(path: Path, document: dict[str, Any]) -> None:
-    path.write_text(json.dumps(document, indent=1) + "\n", "utf-8")
+    """As JSON, each row on a line of its own."""
+    rows = ",\n".join(f"  {json.dumps(row)}" for row in document["rows"])
+    frame = json.dumps({**document, "rows": ["@"]}, indent=1)
+    path.write_text(frame.replace('  "@"', rows, 1) + "\n", "utf-8")
 
 
 def _identical(document: dict[str, Any]) -> bool:

@@ -19,10 +19,10 @@ What the parts do:   velospec benchmark code --ablation"""
 
 
 _SHORT = {
-    "velospec-fast": "fast mode",
+    "velospec-fast": "fast",
     "llama-cpp-python": "llama-cpp",
-    "prompt-lookup-10": "lookup 10",
-    "prompt-lookup-2": "lookup 2",
+    "prompt-lookup-10": "look. 10",
+    "prompt-lookup-2": "look. 2",
 }
 """The other methods as the table names them."""
 
@@ -45,8 +45,8 @@ def results(document: dict[str, Any]) -> RenderableType:
     rivals = [name for name in _SHORT if name in document["rows"][0]["methods"]]
     table = Table(box=None, pad_edge=False, title="Tokens per second", title_justify="left")
     table.add_column("prompt", overflow="ellipsis", no_wrap=True)
-    for name in ("plain", "velospec", "ratio", "per step", *(_SHORT[name] for name in rivals)):
-        table.add_column(name, justify="right")
+    for name in ("plain", "velospec", "ratio", "/step", *(_SHORT[name] for name in rivals)):
+        table.add_column(name, justify="right", no_wrap=True)
     for row in document["rows"]:
         methods = row["methods"]
         table.add_row(
@@ -102,7 +102,7 @@ def ablation(lines: Sequence[dict[str, Any]]) -> RenderableType:
     return table
 
 
-def _end(name: str, most: int = 32) -> str:
+def _end(name: str, most: int = 20) -> str:
     """A long name's end, which tells more than its beginning: it has the file and the line."""
     return name if len(name) <= most else "…" + name[1 - most :]
 
