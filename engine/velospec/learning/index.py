@@ -95,7 +95,12 @@ class CorpusIndex:
         followers = [ids[place + ahead] for place in places]
         if followers.count(followers[0]) == len(followers):
             return places
-        _, _, winner = max((followers.count(f), place, f) for f, place in zip(followers, places, strict=True))
+        counts: dict[int, int] = {}
+        for follower in followers:
+            counts[follower] = counts.get(follower, 0) + 1
+        most = max(counts.values())
+        last = max(place for place, f in zip(places, followers, strict=True) if counts[f] == most)
+        winner = ids[last + ahead]
         return [place for place, f in zip(places, followers, strict=True) if f == winner]
 
     def _narrow(self, tail: Sequence[int]) -> tuple[int, int, int]:

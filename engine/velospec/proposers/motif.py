@@ -49,6 +49,8 @@ class MotifProposer:
         """Start a request; what `ids` have in common with the last one's text need not be read again."""
         others, before = split_at_cursor(ids, self._vocabulary.control_ids)
         stream = [token for part in others for token in (*part, APART)]
+        for part in (*others, before):
+            self._encoder.read(part)
         self._text.become([*stream, *before])
 
     def extend(self, ids: Sequence[int]) -> None:
@@ -85,6 +87,7 @@ class MotifProposer:
             self._learn(text, language)
 
     def _learn(self, text: str, language: str) -> None:
+        self._encoder.read(self._vocabulary.encode(text))
         reader = lexer(language)
         state, lexemes = reader.feed(START, text.encode())
         tail, layout = Tail([BARRIER]), Layout()
@@ -130,10 +133,8 @@ class MotifProposer:
     def _find(self, tail: Tail) -> tuple[Found | None, bool]:
         """What the longest known window says, and whether it is known from `learn` alone."""
         live = self._text.memory.find(tail)
-        learned = self._learned.find(tail) if len(self._learned) else None
-        if learned is not None and (live is None or live.length < learned.length):
-            return learned, True
-        return live, False
+        learned = self._learned.find(tail, 0 if live is None else live.length + 1)
+        return (live, False) if learned is None else (learned, True)
 
 
 class _Replay(NamedTuple):

@@ -165,13 +165,13 @@ class MotifMemory:
                 del self._counts[key]
                 self._size -= 1
 
-    def find(self, tail: Tail) -> Found | None:
-        """What followed the longest window that is known.
+    def find(self, tail: Tail, least: int = 0) -> Found | None:
+        """What followed the longest window that is known, if its place in WINDOWS is `least` or more.
 
         Where a window was seen, so were the shorter ones: the search ends at the first that is not known.
         """
         counts, best, length = self._counts, None, 0
-        for place, key in enumerate(tail.keys):
+        for place, key in enumerate(tail.keys[least:], start=least):
             known = counts.get(key)
             if known is None:
                 break

@@ -14,6 +14,7 @@ from velospec.proposers.syntax_rules.pattern import Automaton, Match
 _NEWLINE, _RETURN = 10, 13
 _BLANKS = b" \t"
 _SHIFTS = "\t\b"
+_MOST_STATES = 20_000  # about 250 bytes each; real code makes some 2,500
 
 
 class Effect(NamedTuple):
@@ -44,7 +45,10 @@ _EMPTY, _WHITESPACE, _BEGUN = range(3)
 
 
 class Machine:
-    """The byte machine of one language. States are numbers; `START` is the start of a text."""
+    """The byte machine of one language. States are numbers; `START` is the start of a text.
+
+    Where too many states are kept, what would be another is `START`: the text before is forgotten.
+    """
 
     START = 0
 
@@ -110,6 +114,8 @@ class Machine:
     def _number(self, state: State) -> int:
         number = self._numbers.get(state)
         if number is None:
+            if len(self._states) >= _MOST_STATES:
+                return self.START
             number = self._numbers[state] = len(self._states)
             self._states.append(state)
         return number
