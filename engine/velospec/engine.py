@@ -20,7 +20,7 @@ from velospec.control.cost_model import CostModel
 from velospec.control.costly import Worth
 from velospec.control.frozen_cost import FrozenCost
 from velospec.control.measure import measure_costs
-from velospec.control.selector import Selector
+from velospec.control.selector import Cost, Selector
 from velospec.core.cancellation import CancelToken
 from velospec.core.draft import Draft
 from velospec.core.request import Completion, InfillRequest, Mode, TextRequest
@@ -217,9 +217,9 @@ class Engine:
             min_rows=self._backend.min_rows,
             max_rows=self._backend.max_rows,
         )
-        policy = Selector(self._acceptance, FrozenCost(self._cost), min_rows=backend.min_rows)
+        selector = self._selector(FrozenCost(self._cost))
         proposers = self._drafters.chosen(self._drafting)
-        return Decoder(backend, proposers, policy, healing=self._healing).complete(task, CancelToken())
+        return Decoder(backend, proposers, selector, healing=self._healing).complete(task, CancelToken())
 
     def prompt_ids(self, request: InfillRequest | TextRequest) -> tuple[int, ...]:
         """The ids that the model is given for `request`. Raises InfillError, ContextError."""
@@ -317,13 +317,17 @@ class Engine:
 
     def _compose(self) -> Decoder:
         """A decoder over the backend's slots as they are now; what was learned goes on being used."""
-        selector = Selector(self._acceptance, self._cost, min_rows=self._backend.min_rows)
+        selector = self._selector(self._cost)
         proposers = self._drafters.chosen(self._drafting)
         if self._second is not None:
             worth = Worth(self._acceptance, self._cost, min_rows=self._backend.min_rows)
             proposers.append(Consulted(self._second.proposer, worth))
         rollback = self._backend.can_rollback
         return Decoder(self._backend, proposers, selector, rollback=rollback, healing=self._healing)
+
+    def _selector(self, cost: Cost) -> Selector:
+        """What chooses by the drafting in use."""
+        return Selector(self._acceptance, cost, min_rows=self._backend.min_rows)
 
     def _configure(self, numerics: Numerics) -> None:
         """Reopen the slots, empty, under `numerics`."""
