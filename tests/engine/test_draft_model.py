@@ -29,16 +29,6 @@ PROMPT = tuple(b"some text to go on from: ")
 SURE = 20.0  # a logit so far above the others that its id has all the probability
 
 
-class Clock:
-    """Tells the time that the test has spent."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def sure(rule: Rule) -> Rule:
     """The same choices, each with nearly all of the probability."""
 
@@ -110,6 +100,12 @@ def test_it_reads_each_decided_id_once_and_nothing_before_it_is_asked() -> None:
         ("decode", (7,)),
         ("decode", third.ids[:1]),
     ]
+
+
+def test_a_busy_moment_while_it_is_timed_does_not_make_it_dear() -> None:
+    clock = iter([0.0, 9.0, 9.0, 18.0] + [0.0, 1.0, 1.0, 4.5] * 4)  # before and after each call
+    price = DraftModel(backend(TARGET), VOCABULARY.size, clock=lambda: next(clock)).price()
+    assert (price.first, price.following, price.unread) == (pytest.approx(1.0 + 2.5 / 7), 1.0, 0.0)
 
 
 def read(drafting: ScriptedBackend) -> list[int]:
