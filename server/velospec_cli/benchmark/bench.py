@@ -39,7 +39,7 @@ _QUICK_PROMPTS = 4  # that a quick run wants to reach at the least
 _QUICK_LEAST_TOKENS = 32
 _METHOD_COST = 5.5  # of all methods on one prompt, in times of decoding it plainly
 _LONGER = "Choose another suite, or another model."
-_MEASURE_SHARE = 0.6  # of a quick run's time that measuring may take
+_MEASURE_SHARE = 0.65  # of a quick run's time that measuring may take
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,10 +72,9 @@ def benchmark(  # noqa: PLR0913 - a command has an option for each wish
         console.print(f"\n{report.USAGE}")
         return
     wanted = find_suite(suite)
-    # The native library loads with these.
-    from velospec_cli.benchmark.ablation import ablate  # noqa: PLC0415
-    from velospec_cli.benchmark.bench import Options, run_benchmark  # noqa: PLC0415
-    from velospec_cli.benchmark.trace import write_trace  # noqa: PLC0415
+    from velospec_cli.benchmark.ablation import ablate  # noqa: PLC0415 - loads the native library
+    from velospec_cli.benchmark.bench import Options, run_benchmark  # noqa: PLC0415 - as above
+    from velospec_cli.benchmark.trace import write_trace  # noqa: PLC0415 - as above
 
     options = Options(rounds, prompts, threads, _deadline() if quick else None, mode)
     for path in (json_file, trace):
