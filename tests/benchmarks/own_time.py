@@ -15,6 +15,7 @@ library says depends on the version of Python, and so do the figures, a little.
 from __future__ import annotations
 
 import argparse
+import gc
 import hashlib
 import sys
 import sysconfig
@@ -173,6 +174,8 @@ class Replay:
                 _time(proposer, clock, extend=proposer.name, propose=proposer.name, observe=proposer.name)
         if by_part:
             _time(selector, clock, choose="choose", observe="observe")
+        gc.collect()
+        gc.freeze()  # as the daemon does when a model is loaded
         return Decoder(backend, proposers, selector)
 
     def _listen(self, step: Step) -> None:

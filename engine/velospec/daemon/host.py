@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import faulthandler
+import gc
 import json
 import logging
 import os
@@ -117,4 +118,8 @@ def open_installed(model: InstalledModel, progress: Fraction) -> ServedEngine:
         raise ModelLoadError(f"llama-cpp-python cannot be used: {error}.", rebuild_commands()) from error
     store = ModelStore(model.folder.parent)
     drafting = Drafting(draft_model=draft_for(model, store))
-    return Engine.open(store.check(model), drafting=drafting, progress=progress)
+    engine = Engine.open(store.check(model), drafting=drafting, progress=progress)
+    # What lives as long as the model is nothing for the garbage collector to look at between steps.
+    gc.collect()
+    gc.freeze()
+    return engine
