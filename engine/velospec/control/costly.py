@@ -41,35 +41,35 @@ class Worth:
         self._seen = [0.0] * _POSITIONS
         self._accepted = [0.0] * _POSITIONS
         self._saved_up = 0.0  # seconds that exploring may take
-        self._asked = 0
+        self._asked = 0  # ids, in this step
+        self._exploring = False  # whether that was only to learn
 
     def length(self, price: Price, best: Draft, *, context: int, limit: int, left: int) -> int:
         """How many ids to ask for, at most `limit`; 0 where it does not pay.
 
         `best` is what would be scored without it, `left` the number of ids that may still be written.
         """
-        self._asked = 0
+        self._asked, self._exploring = 0, False
         rate = self._rate_of(best, context)
-        seconds = left * _AHEAD
-        length, gain = self._best_length(price, self._chances(0.0), context, limit)
-        if gain > rate and seconds * (1 / rate - 1 / gain) > price.unread:
+        seconds = [self._seconds(rows, context) + price.seconds(rows - 1) for rows in range(2, limit + 2)]
+        length, gain = _best_length(self._chances(0.0), seconds)
+        if gain > rate and left * _AHEAD * (1 / rate - 1 / gain) > price.unread:
             self._asked = length
             return length
-        length, gain = self._best_length(price, self._chances(_ERRORS), context, limit)
-        drafting = price.seconds(length)
+        length, gain = _best_length(self._chances(_ERRORS), seconds)
         # What it takes to read what is unread would be wasted on a single draft.
         drafts = _AT_ONCE if price.unread else 1
-        if gain > rate and price.unread + drafts * drafting <= self._saved_up:
-            self._saved_up -= price.unread + drafting
-            self._asked = length
+        if gain > rate and price.unread + drafts * price.seconds(length) <= self._saved_up:
+            self._asked, self._exploring = length, True
         return self._asked
 
-    def observe(self, draft: Draft, decided: Sequence[int], seconds: float) -> None:
-        """Take note of a step of `seconds` that decided the ids `decided`.
+    def observe(self, draft: Draft, decided: Sequence[int], seconds: float, spent: float) -> None:
+        """Take note of a step of `seconds` that decided the ids `decided`; `spent` of them went into asking.
 
-        `draft` is what came of asking: EMPTY where it was not asked, or had nothing to offer yet.
+        `draft` is what came of that: EMPTY where it was not asked, or had nothing to offer yet.
         """
-        self._saved_up = min(self._saved_up + EXPLORATION * seconds, _MOST_SAVED)
+        saved = EXPLORATION * seconds - (spent if self._exploring else 0.0)
+        self._saved_up = min(self._saved_up + saved, _MOST_SAVED)
         if not self._asked:
             self._seen = [_FADING * count for count in self._seen]
             self._accepted = [_FADING * count for count in self._accepted]
@@ -90,21 +90,10 @@ class Worth:
         for chance in self._acceptance.chances(draft):
             survival *= scale_odds(chance, CAUTION)
             expected += survival
-        return expected / self._cost.seconds(max(len(draft) + 1, self._min_rows), context)
+        return expected / self._seconds(len(draft) + 1, context)
 
-    def _best_length(
-        self, price: Price, chances: Sequence[float], context: int, limit: int
-    ) -> tuple[int, float]:
-        """The length, at least 1, with the most tokens per second, the drafting included; and these."""
-        survival = expected = 1.0
-        best_length, best_rate = 1, 0.0
-        for length in range(1, limit + 1):
-            survival *= chances[min(length, _POSITIONS) - 1]
-            expected += survival
-            seconds = self._cost.seconds(max(length + 1, self._min_rows), context) + price.seconds(length)
-            if expected / seconds > best_rate:
-                best_length, best_rate = length, expected / seconds
-        return best_length, best_rate
+    def _seconds(self, rows: int, context: int) -> float:
+        return self._cost.seconds(max(rows, self._min_rows), context)
 
     def _chances(self, errors: float) -> list[float]:
         """Of each position, to be there and accepted if all before were; `errors` standard errors better."""
@@ -116,3 +105,15 @@ class Worth:
             better = chance + errors * math.sqrt(chance * (1 - chance) / weight)
             result.append(min(better, 1.0))
         return result
+
+
+def _best_length(chances: Sequence[float], seconds: Sequence[float]) -> tuple[int, float]:
+    """The length with the most tokens per second, where `seconds[i]` is for a draft of i + 1; and these."""
+    survival = expected = 1.0
+    best_length, best_rate = 1, 0.0
+    for length, (chance, time) in enumerate(zip(chances, seconds, strict=False), start=1):
+        survival *= chance
+        expected += survival
+        if expected > best_rate * time:
+            best_length, best_rate = length, expected / time
+    return best_length, best_rate

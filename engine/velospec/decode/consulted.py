@@ -25,12 +25,12 @@ class Consulted:
         self._worth = worth
         self._clock = clock
         self._step_began = 0.0
-        self._draft = EMPTY  # of this step
+        self._draft, self._spent = EMPTY, 0.0  # of this step; seconds that it took to draft
         self._on_offer = (EMPTY, 0, 0)  # as last considered
 
     def begin(self, ids: Sequence[int]) -> None:
         self._proposer.begin(ids)
-        self._draft, self._step_began = EMPTY, self._clock()
+        self._draft, self._spent, self._step_began = EMPTY, 0.0, self._clock()
 
     def consider(self, best: Draft, context: int, left: int) -> None:
         self._on_offer = (best, context, left)
@@ -38,13 +38,16 @@ class Consulted:
     def propose(self, limit: int) -> Draft:
         best, context, left = self._on_offer
         length = self._worth.length(self._proposer.price(), best, context=context, limit=limit, left=left)
-        self._draft = self._proposer.propose(length) if length else EMPTY
+        if length:
+            started = self._clock()
+            self._draft = self._proposer.propose(length)
+            self._spent = self._clock() - started
         return self._draft
 
     def extend(self, ids: Sequence[int]) -> None:
         now = self._clock()
-        self._worth.observe(self._draft, ids, now - self._step_began)
-        self._draft, self._step_began = EMPTY, now
+        self._worth.observe(self._draft, ids, now - self._step_began, self._spent)
+        self._draft, self._spent, self._step_began = EMPTY, 0.0, now
         self._proposer.extend(ids)
 
     def observe(self, verdict: Verdict) -> None:
