@@ -57,6 +57,7 @@ def describe_machine(engine: Engine, watch: Watch) -> dict[str, Any]:
         seconds = {str(rows): profile.cost.seconds(rows, _CONTEXT) for rows in _ROWS}
         machine["batch_seconds"] = {rows: round(value, 6) for rows, value in seconds.items()}
         machine["batch_cost"] = {rows: round(value / seconds["1"], 3) for rows, value in seconds.items()}
+        machine["build"] = profile.conditions.build
         machine["read_tokens_per_second"] = round(profile.prefill_tokens_per_second, 1)
     return machine
 
