@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from velospec.backends.base import Vocabulary
 from velospec.core.draft import EMPTY, Draft, Verdict
-from velospec.proposers.cursor import before_cursor
+from velospec.proposers.cursor import before_cursor, common_length
 from velospec.proposers.structure.duties import Reason
 from velospec.proposers.structure.encoding import Encoder
 from velospec.proposers.structure.places import Place, start
@@ -57,8 +57,7 @@ class AstShadow:
     def begin(self, ids: Sequence[int]) -> None:
         """Start a request; what `ids` have in common with the last one's text need not be read again."""
         text = before_cursor(ids, self._vocabulary.control_ids)
-        pairs = enumerate(zip(self._ids, text, strict=False))
-        common = next((i for i, (mine, theirs) in pairs if mine != theirs), min(len(self._ids), len(text)))
+        common = common_length(self._ids, text)
         del self._ids[common:], self._places[common:]
         self.extend(text[common:])
 

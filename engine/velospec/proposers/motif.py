@@ -1,10 +1,11 @@
 """Drafts what followed the same shape of code under other names: `node = node.left` after `item = item.left`.
 
-The text is read as lexemes. In each window of the last ones, names become slots in order of appearance, while
-literals, operators and the layout stay; what followed the longest window seen before is replayed with the
-names that stand in the slots now. A name that had no slot is replayed as it was, or, after the dot behind a
-name, as the member last seen after that name. The replayed text becomes ids as the model would write them
-here, also in the middle of a lexeme. Knows the request's ids and what it was given to learn; no files.
+The text is read as lexemes. In each window of the last ones, names stand for nothing but where they occur
+again, while literals, operators and the layout stay; what followed the longest window seen before is replayed
+with the names that stand in these places now. A name that was not in the window is replayed as it was, or,
+after the dot behind a name, as the member last seen after that name. The replayed text becomes ids as the
+model would write them here, also in the middle of a lexeme. Knows the request's ids and what it was given to
+learn; no files.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from velospec.proposers.structure.encoding import Encoder
 from velospec.proposers.structure.layout import Layout, absolute
 from velospec.proposers.structure.lexing import START, lexer
 
-_LEARNED = 250_000  # windows kept of what was learned, 8 a lexeme; about 30 MB
+_LEARNED = 250_000  # followers kept of what was learned, 8 a lexeme; about 36 MB
 _ROOM = 10_000  # where fewer are left, no other text is begun
 _BYTES_PER_ID = 6
 _SURE = 2 / 3  # share of its window's followers that a lexeme needs to be replayed

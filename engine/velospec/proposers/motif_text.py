@@ -10,11 +10,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from velospec.backends.base import Vocabulary
+from velospec.proposers.cursor import common_length
 from velospec.proposers.motif_memory import LONGEST, Element, MotifMemory, Tail
 from velospec.proposers.structure.layout import Layout, relative
 from velospec.proposers.structure.lexing import START, Kind, Lexeme, State, lexer
 
-_WINDOWS = 40_000  # kept of a request, 8 a lexeme; about 5 MB
+_WINDOWS = 40_000  # followers kept of a request, 8 a lexeme; about 5 MB
 _ACCESS = frozenset((b".", b"->", b"?.", b"::"))
 BARRIER = Element(b"\0", b"", named=False)
 """Parts texts that do not follow each other."""
@@ -53,8 +54,7 @@ class MotifText:
 
     def become(self, ids: Sequence[int]) -> None:
         """Be the text of `ids`, keeping what is common."""
-        pairs = enumerate(zip(self.ids, ids, strict=False))
-        common = next((i for i, (mine, theirs) in pairs if mine != theirs), min(len(self.ids), len(ids)))
+        common = common_length(self.ids, ids)
         self._cut(common)
         for token in ids[common:]:
             self.append(token)
