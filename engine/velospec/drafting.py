@@ -11,6 +11,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from velospec.backends.base import Vocabulary
+from velospec.control.acceptance import Acceptance
+from velospec.control.adaptive_k import AdaptiveK, DensityK, FixedK
+from velospec.control.policy import Cost, Policy
+from velospec.control.selector import Selector
 from velospec.core.draft import Draft
 from velospec.core.errors import SettingsError
 from velospec.learning.index import CorpusIndex
@@ -64,6 +68,19 @@ class Drafting:
     def wants(self, proposer: str) -> bool:
         """Whether the proposer of that name is asked."""
         return self.proposers is None or proposer in self.proposers
+
+
+def policy_of(drafting: Drafting, acceptance: Acceptance, cost: Cost, min_rows: int) -> Policy:
+    """What chooses among drafts under `drafting`."""
+    match drafting.control:
+        case Control.SELECTOR:
+            return Selector(acceptance, cost, min_rows=min_rows)
+        case Control.ADAPTIVE_K:
+            return AdaptiveK(cost, min_rows=min_rows)
+        case Control.DENSITY:
+            return DensityK(cost, lambda: 1.0, min_rows=min_rows)  # no request has a grammar yet
+        case Control.FIXED:
+            return FixedK(cost, drafting.length, min_rows=min_rows)
 
 
 def rule_name(draft: Draft) -> str:

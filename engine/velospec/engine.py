@@ -20,7 +20,8 @@ from velospec.control.cost_model import CostModel
 from velospec.control.costly import Worth
 from velospec.control.frozen_cost import FrozenCost
 from velospec.control.measure import measure_costs
-from velospec.control.selector import Cost, Selector
+from velospec.control.priors import shipped
+from velospec.control.token_class import token_classes
 from velospec.core.cancellation import CancelToken
 from velospec.core.draft import Draft
 from velospec.core.request import Completion, InfillRequest, Mode, TextRequest
@@ -29,7 +30,7 @@ from velospec.core.step import OnStep
 from velospec.decode.consulted import Consulted
 from velospec.decode.decoder import Decoder, Task
 from velospec.decode.output import OnText
-from velospec.drafting import Drafters, Drafting, rule_name
+from velospec.drafting import Drafters, Drafting, policy_of, rule_name
 from velospec.learning.library import RuleLibrary
 from velospec.models.store import InstalledModel
 from velospec.profile import Conditions, Profile, load_profile
@@ -69,6 +70,7 @@ class Engine:
         self._cost = self._profile.cost if self._profile else CostModel.default()
         self._tasks = TaskMaker(backend.vocabulary, model.infill)
         self._healing = ByteTable(backend.vocabulary)
+        self._classes = token_classes(backend.vocabulary)
         self._rules = RuleLibrary(backend.vocabulary, model.folder, model.sha256)
         self._second: SecondModel | None = None
         self.use_drafting(Drafting())
@@ -217,9 +219,9 @@ class Engine:
             min_rows=self._backend.min_rows,
             max_rows=self._backend.max_rows,
         )
-        selector = self._selector(FrozenCost(self._cost))
+        policy = policy_of(self._drafting, self._acceptance, FrozenCost(self._cost), backend.min_rows)
         proposers = self._drafters.chosen(self._drafting)
-        return Decoder(backend, proposers, selector, healing=self._healing).complete(task, CancelToken())
+        return Decoder(backend, proposers, policy, healing=self._healing).complete(task, CancelToken())
 
     def prompt_ids(self, request: InfillRequest | TextRequest) -> tuple[int, ...]:
         """The ids that the model is given for `request`. Raises InfillError, ContextError."""
@@ -291,7 +293,7 @@ class Engine:
             self._second.close()
         self._second, self._drafting = second, drafting
         self._drafters = Drafters(self._backend.vocabulary, self._rules)
-        self._acceptance = Acceptance()
+        self._acceptance = Acceptance(shipped(), classes=self._classes, gate=drafting.entropy_gate)
         self._decoder = self._compose()
 
     def forget(self, document: str) -> None:
@@ -317,17 +319,13 @@ class Engine:
 
     def _compose(self) -> Decoder:
         """A decoder over the backend's slots as they are now; what was learned goes on being used."""
-        selector = self._selector(self._cost)
+        policy = policy_of(self._drafting, self._acceptance, self._cost, self._backend.min_rows)
         proposers = self._drafters.chosen(self._drafting)
         if self._second is not None:
             worth = Worth(self._acceptance, self._cost, min_rows=self._backend.min_rows)
             proposers.append(Consulted(self._second.proposer, worth))
         rollback = self._backend.can_rollback
-        return Decoder(self._backend, proposers, selector, rollback=rollback, healing=self._healing)
-
-    def _selector(self, cost: Cost) -> Selector:
-        """What chooses by the drafting in use."""
-        return Selector(self._acceptance, cost, min_rows=self._backend.min_rows)
+        return Decoder(self._backend, proposers, policy, rollback=rollback, healing=self._healing)
 
     def _configure(self, numerics: Numerics) -> None:
         """Reopen the slots, empty, under `numerics`."""

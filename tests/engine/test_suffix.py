@@ -115,8 +115,8 @@ def test_acceptance_of_the_two_sources_is_counted_apart() -> None:
     acceptance = Acceptance()
     mine, others = own.propose(1), corpus.propose(1)
     assert mine.ids == others.ids == (2,)
-    before = acceptance.probability(mine, 0)
+    before = acceptance.chances(mine)[0]
     for _ in range(20):
         acceptance.observe(others, (7,))
-    assert acceptance.probability(mine, 0) == before
-    assert acceptance.probability(others, 0) < 0.1
+    assert acceptance.chances(mine)[0] == before
+    assert acceptance.chances(others)[0] < 0.1

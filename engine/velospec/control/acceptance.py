@@ -1,78 +1,158 @@
-"""How likely the target is to accept a draft's next id, counted online.
+"""How likely the target is to accept a draft's next id, learned online.
 
-Two things are counted. For each proposer, evidence and position: how often the id was accepted given that
-all before it were, with a prior that stands in for counts not there yet. For each proposer and id: whether it
-is accepted more or less often than those counts promise, as a factor on the odds; a bracket that must come is
-surer than a name, and a draft is best cut before the id that tends to be wrong.
-Every draft on offer teaches, also one that was not scored or was cut short, since it is compared with what
-the target decided. Old counts fade, so that the estimate follows the document being edited. Knows no costs,
-and nothing of an id but its number.
+A logistic regression over what is known before the id is scored: the proposer's own guess, its evidence and
+the position; whether other drafts on offer say the same or something else; the class of the id and, in this
+process only, the id itself; how many of the last ids were foreseen by anyone; and how sure the target has
+been (`entropy_gate`). Every draft on offer teaches, also one that was not scored or was cut short, since it
+is compared with what the target decided. Weights begin with shipped values and never stop learning, so that
+the estimate follows the text at hand. Knows no costs.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from velospec.core.draft import Draft
+from velospec.control.entropy_gate import REACHES, EntropyGate
+from velospec.control.weights import MEMORY, Weight, Weights, chance_of, logit_of
+from velospec.core.draft import Draft, Verdict
 
-_POSITIONS = 15  # positions from this on share one count
-_WEIGHT = 12.0  # observations that the prior counts for
-_MEMORY = 0.98  # what an observation leaves of the counts before it: about 50 remembered
-_ID_WEIGHT = 1.0  # variance of observations that "this id is like all others" counts for
-_ID_LIMIT = 2.0  # most that an id moves the log odds
+_PLACES = (0, 1, 2, 3, 4, 4, 5, 5, 5, 6)  # classes of the position; later ones share the last
+# Each id accepted is evidence for the next: what a proposer that nothing was shipped for gains by place.
+_GROWTH = (0.0, 0.5, 0.9, 1.3, 1.7, 2.2, 2.8)
+_MOST_TOLD = 3  # drafts that say the same, or another thing: more count as so many
+_LEVELS = (0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 0.95)  # bounds of the classes of the share of ids foreseen
+_RECENT = 0.8  # what an id leaves of that share before it
+_ID_FIRMNESS = 3.0  # an id differs from its class sooner than a class from all
+MOST_IDS = 4096
+"""Ids remembered of one proposer, about 150 bytes each; when there are more, all are forgotten."""
 
 
 class Acceptance:
     """Acceptance estimates of all proposers of an engine."""
 
-    def __init__(self) -> None:
-        self._rows: dict[tuple[str, int], _Row] = {}
-        self._ids: dict[str, dict[int, _Id]] = {}  # by proposer
+    def __init__(
+        self,
+        shipped: Mapping[str, float] | None = None,
+        *,
+        classes: Sequence[int] = (),
+        gate: bool = True,
+        memory: float = MEMORY,
+    ) -> None:
+        """Start from nothing, or from `shipped` weights (`priors.shipped`).
 
-    def probability(self, draft: Draft, position: int) -> float:
-        """The chance, 0 to 1, that id `position` of `draft` is accepted if all before it were.
-
-        Raises:
-            IndexError: the draft has no such position.
+        `classes` has the class of each id of the vocabulary (`token_class`); `gate` opens the entropy gate.
+        `memory` is for fitting.
         """
-        return self.chances(draft)[position]
+        self._weights = Weights(shipped, memory=memory)
+        self._classes = classes
+        self._gate = EntropyGate(self._weights, enabled=gate)
+        self._sources: dict[str, _Source] = {}
+        told = range(_MOST_TOLD + 1)
+        self._relations = [
+            [[self._weights.get(f"told {later} {same} {other}") for other in told] for same in told]
+            for later in range(2)
+        ]
+        self._foreseen = [
+            [self._weights.get(f"foreseen {level} {reach}") for reach in range(REACHES)]
+            for level in range(len(_LEVELS) + 1)
+        ]
+        self.begin()
 
-    def chances(self, draft: Draft) -> list[float]:
-        """The chance of each id of `draft`, by position. A few microseconds."""
-        counted, ids = self._row(draft).chances, self._known(draft)
-        result = []
-        for position, token in enumerate(draft.ids):
-            chance = counted[min(position, _POSITIONS)]
-            known = ids.get(token)
-            result.append(chance if known is None else scale_odds(chance, known.factor))
-        return result
+    def begin(self) -> None:
+        """A request begins: what was noted of the text before holds no longer."""
+        self._share = math.nan  # of the last ids that a draft on offer foresaw
+        self._gate.begin()
+        self._look_around()
 
-    def observe(self, draft: Draft, decided: Sequence[int]) -> None:
+    def chances(self, draft: Draft, offered: Sequence[Draft] = ()) -> list[float]:
+        """The chance, 0 to 1, of each id of `draft` to be accepted if all before it are. About 1 us an id.
+
+        `offered` are all drafts of this step; what the others say counts.
+        """
+        return [
+            chance_of(base + sum([weight.value for weight in known]))
+            for base, known in self._evidence(draft, offered, len(draft.ids))
+        ]
+
+    def observe(self, draft: Draft, decided: Sequence[int], offered: Sequence[Draft] = ()) -> None:
         """Take note that the target decided `decided` where `draft` was offered, scored or not."""
-        row, ids = self._row(draft), self._known(draft)
-        for position, (proposed, choice) in enumerate(zip(draft.ids, decided, strict=False)):
+        source = self._source(draft.proposer)
+        evidence = self._evidence(draft, offered, len(decided), new=True)
+        for proposed, choice, (base, known) in zip(draft.ids, decided, evidence, strict=False):
+            chance = chance_of(base + sum([weight.value for weight in known]))
             accepted = proposed == choice
-            known = ids.get(proposed)
-            if known is None:
-                known = ids[proposed] = _Id()
-            known.count(row.chances[min(position, _POSITIONS)], accepted=accepted)
-            row.count(position, accepted=accepted)
+            surprise, variance = accepted - chance, chance * (1 - chance)
+            for weight in known:
+                weight.learn(surprise, variance)
             if not accepted:
                 break
+        source.bound()
 
-    def _row(self, draft: Draft) -> _Row:
-        key = (draft.proposer, draft.evidence)
-        row = self._rows.get(key)
-        if row is None:
-            row = self._rows[key] = _Row(draft.prior)
-        return row
+    def learn(self, offered: Sequence[Draft], verdict: Verdict) -> None:
+        """Take note of a step: what was on offer, and what was decided."""
+        decided = verdict.ids
+        for draft in offered:
+            self.observe(draft, decided, offered)
+        if offered:
+            self._note_foreseen(max(_agreement(draft.ids, decided) for draft in offered), len(decided))
+        self._gate.note(verdict.margins)
+        self._look_around()
 
-    def _known(self, draft: Draft) -> dict[int, _Id]:
-        known = self._ids.get(draft.proposer)
-        if known is None:
-            known = self._ids[draft.proposer] = {}
-        return known
+    def to_dict(self) -> dict[str, Any]:
+        """What was learned, JSON-ready. Nothing of single ids: that would tell what the text said."""
+        return self._weights.to_dict()
+
+    def restore(self, data: Mapping[str, Iterable[float]]) -> None:
+        """Go on from what `to_dict` gave. Raises ValueError or TypeError on anything else."""
+        self._weights.restore(data)
+
+    def _evidence(
+        self, draft: Draft, offered: Sequence[Draft], limit: int, *, new: bool = False
+    ) -> list[tuple[float, list[Weight]]]:
+        """For each of the first `limit` ids of `draft`: fixed log odds, and the weights that add to them.
+
+        `new` makes weights for ids that have none.
+        """
+        source = self._source(draft.proposer)
+        base, row = logit_of(draft.prior), source.row(draft.evidence)
+        live = [other.ids for other in offered if other is not draft and other.ids]
+        result = []
+        for position, token in enumerate(draft.ids[:limit]):
+            known = [row, source.place(position), *self._around[min(position, REACHES - 1)]]
+            if live:
+                count = len(live)
+                live = [ids for ids in live if ids[position] == token]
+                known.append(_told(self._relations[position > 0], len(live), count - len(live)))
+                live = [ids for ids in live if len(ids) > position + 1]
+            if token < len(self._classes):
+                known.append(source.classes[self._classes[token]])
+            own = source.id(token, new=new)
+            if own is not None:
+                known.append(own)
+            result.append((base, known))
+        return result
+
+    def _note_foreseen(self, right: int, decided: int) -> None:
+        share = 0.6 if math.isnan(self._share) else self._share
+        share = 1 - (1 - share) * _RECENT**right
+        self._share = share if right >= decided else share * _RECENT
+
+    def _look_around(self) -> None:
+        """Put together what is known of the place in the text, for each reach."""
+        known = not math.isnan(self._share)
+        foreseen = self._foreseen[bisect_right(_LEVELS, self._share)] if known else []
+        self._around = [
+            [*self._gate.weights(reach), *foreseen[reach : reach + 1]] for reach in range(REACHES)
+        ]
+
+    def _source(self, proposer: str) -> _Source:
+        source = self._sources.get(proposer)
+        if source is None:
+            source = self._sources[proposer] = _Source(proposer, self._weights)
+        return source
 
 
 def scale_odds(chance: float, factor: float) -> float:
@@ -81,40 +161,43 @@ def scale_odds(chance: float, factor: float) -> float:
     return part / (1 - chance + part)
 
 
-class _Row:
-    """One proposer and evidence: counts and chances by position."""
+class _Source:
+    """The weights of one proposer."""
 
-    __slots__ = ("_accepted", "_priors", "_seen", "chances")
+    def __init__(self, proposer: str, weights: Weights) -> None:
+        self._name = proposer
+        self._weights = weights
+        self._rows: dict[int, Weight] = {}
+        self._ids: dict[int, Weight] = {}
+        self._places = [weights.get(f"place {proposer} {i}", gain) for i, gain in enumerate(_GROWTH)]
+        self.classes = [weights.get(f"class {proposer} {kind}") for kind in range(11)]
 
-    def __init__(self, first: float) -> None:
-        # Each id accepted is evidence for the next: the prior moves towards certainty with the position.
-        self._priors = [1 - (1 - first) * 0.75**position for position in range(_POSITIONS + 1)]
-        self._seen = [0.0] * (_POSITIONS + 1)
-        self._accepted = [0.0] * (_POSITIONS + 1)
-        self.chances = list(self._priors)
+    def row(self, evidence: int) -> Weight:
+        row = self._rows.get(evidence)
+        if row is None:
+            row = self._rows[evidence] = self._weights.get(f"evidence {self._name} {evidence}")
+        return row
 
-    def count(self, position: int, *, accepted: bool) -> None:
-        position = min(position, _POSITIONS)
-        seen = self._seen[position] = self._seen[position] * _MEMORY + 1
-        hits = self._accepted[position] = self._accepted[position] * _MEMORY + accepted
-        self.chances[position] = (hits + _WEIGHT * self._priors[position]) / (seen + _WEIGHT)
+    def place(self, position: int) -> Weight:
+        return self._places[_PLACES[position] if position < len(_PLACES) else _PLACES[-1]]
+
+    def id(self, token: int, *, new: bool) -> Weight | None:
+        known = self._ids.get(token)
+        if known is None and new:
+            known = self._ids[token] = Weight(firmness=_ID_FIRMNESS)
+        return known
+
+    def bound(self) -> None:
+        """Forget single ids once there are too many."""
+        if len(self._ids) > MOST_IDS:
+            self._ids.clear()
 
 
-class _Id:
-    """One id of one proposer: the factor on its odds with which the chances promised would have come true.
+def _told(table: Sequence[Sequence[Weight]], same: int, other: int) -> Weight:
+    return table[min(same, _MOST_TOLD)][min(other, _MOST_TOLD)]
 
-    One Newton step from "no difference" on the log odds, held back by `_ID_WEIGHT`.
-    """
 
-    __slots__ = ("_excess", "_variance", "factor")
-
-    def __init__(self) -> None:
-        self._excess = 0.0  # acceptances beyond those promised
-        self._variance = 0.0
-        self.factor = 1.0
-
-    def count(self, promised: float, *, accepted: bool) -> None:
-        self._excess = self._excess * _MEMORY + accepted - promised
-        self._variance = self._variance * _MEMORY + promised * (1 - promised)
-        shift = self._excess / (self._variance + _ID_WEIGHT)
-        self.factor = math.exp(max(-_ID_LIMIT, min(_ID_LIMIT, shift)))
+def _agreement(ids: Sequence[int], decided: Sequence[int]) -> int:
+    """How many of the first ids are the same."""
+    pairs = enumerate(zip(ids, decided, strict=False))
+    return next((i for i, (mine, theirs) in pairs if mine != theirs), min(len(ids), len(decided)))

@@ -13,7 +13,8 @@ import math
 from collections.abc import Sequence
 
 from velospec.control.acceptance import Acceptance, scale_odds
-from velospec.control.selector import CAUTION, Cost
+from velospec.control.policy import Cost
+from velospec.control.selector import CAUTION
 from velospec.core.draft import Draft
 from velospec.core.price import Price
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from velospec.control.selector import Cost
+from velospec.control.policy import Cost
 
 
 class FrozenCost:
-    """Implements `control.selector.Cost` with what another one expects."""
+    """Implements `control.policy.Cost` with what another one expects."""
 
     def __init__(self, cost: Cost) -> None:
         self._cost = cost

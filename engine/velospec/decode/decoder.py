@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from velospec.backends.base import Backend
 from velospec.constraints.healing import ByteTable, Healing
-from velospec.control.selector import Selector
+from velospec.control.policy import Policy
 from velospec.core.cancellation import CancelToken
 from velospec.core.errors import ContextError
 from velospec.core.request import Completion, Limits, Sampling
@@ -48,7 +48,7 @@ class Decoder:
         self,
         backend: Backend,
         proposers: Sequence[Proposer],
-        selector: Selector,
+        selector: Policy,
         *,
         rollback: bool = True,
         prefill_chunk: int = 64,

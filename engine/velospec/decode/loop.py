@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from velospec.constraints.base import Constraint
-from velospec.control.selector import Selector
+from velospec.control.policy import Policy
 from velospec.core.cancellation import CancelToken
 from velospec.core.draft import EMPTY, Draft, Verdict
 from velospec.core.errors import CancelledError
@@ -49,7 +49,7 @@ class Loop:
     def __init__(
         self,
         proposers: Sequence[Proposer],
-        selector: Selector,
+        selector: Policy,
         *,
         max_draft: int,
         prefill_chunk: int,
@@ -72,6 +72,7 @@ class Loop:
             return FinishReason.LENGTH
         if not self._prefill(job):
             return FinishReason.DEADLINE
+        self._selector.begin()
         if job.speculate:
             for proposer in self._proposers.values():
                 if isinstance(proposer, LanguageAware):

@@ -23,7 +23,10 @@ from velospec.backends.base import Vocabulary
 from velospec.backends.llama_cpp import open_vocabulary
 from velospec.control.acceptance import Acceptance
 from velospec.control.cost_model import CostModel
-from velospec.control.selector import Cost, Selector
+from velospec.control.policy import Cost
+from velospec.control.priors import shipped
+from velospec.control.selector import Selector
+from velospec.control.token_class import token_classes
 from velospec.core.draft import EMPTY, Draft, Verdict
 from velospec.core.paths import data_folder
 from velospec.core.statistics import ProposerCount, Statistics
@@ -85,7 +88,8 @@ class VeloSpecDraftModel(LlamaDraftModel):
         rules = RuleLibrary(vocabulary, data_folder() / "vocabularies" / digest, digest)
         rules.prepare()
         proposers = Drafters(vocabulary, rules).chosen(Drafting())
-        selector = Selector(Acceptance(), cost or CostModel.default())
+        acceptance = Acceptance(shipped(), classes=token_classes(vocabulary))
+        selector = Selector(acceptance, cost or CostModel.default())
         return cls(vocabulary, proposers, selector, longest=longest)
 
     def __call__(self, input_ids: Ids, /, **_: Any) -> Ids:
@@ -100,6 +104,7 @@ class VeloSpecDraftModel(LlamaDraftModel):
         return np.array(self._draft.ids, np.intc)
 
     def _begin(self, ids: list[int]) -> None:
+        self._selector.begin()
         text = b"".join(map(self._vocabulary.piece, ids)).decode("utf-8", "replace")
         for proposer in self._proposers.values():
             if isinstance(proposer, LanguageAware):

@@ -1,0 +1,37 @@
+"""The protocol of what chooses: of all drafts on offer the one to score, and how much of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from velospec.core.draft import Draft, Verdict
+
+
+class Cost(Protocol):
+    """What a batch costs; `control.cost_model.CostModel` is the measured one."""
+
+    def seconds(self, rows: int, context: int = 0) -> float: ...
+
+    def observe(self, rows: int, context: int, seconds: float) -> None: ...
+
+
+class Policy(Protocol):
+    """One way to choose. It sees drafts and verdicts, never text or logits."""
+
+    cost: Cost
+
+    def begin(self) -> None:
+        """A request begins."""
+        ...
+
+    def choose(self, drafts: Sequence[Draft], context: int = 0) -> Draft:
+        """One of `drafts`, cut to the length that is to be scored; EMPTY for none.
+
+        `context` is the number of positions in the KV cache. May be asked more than once in a step.
+        """
+        ...
+
+    def observe(self, drafts: Sequence[Draft], verdict: Verdict, context: int, seconds: float) -> None:
+        """Take note of what was decided after `drafts` were offered, and of the seconds that scoring took."""
+        ...

@@ -1,0 +1,74 @@
+"""What was learned of acceptance, apart for each workspace: what one project repeats another does not.
+
+Kept beside the model as `acceptance.json`: weights by proposer, evidence, position and class of id, with no
+ids and no text; a workspace is named by a digest. Holds a few workspaces, the least recently used leaves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from velospec.control.acceptance import Acceptance
+from velospec.control.priors import VERSION
+
+NAME = "acceptance.json"
+MOST_WORKSPACES = 8
+"""Kept in memory and in the file; about 60 KB each, the single ids of this process left out."""
+
+_logger = logging.getLogger(__name__)
+
+
+class Acceptances:
+    """Acceptance by workspace."""
+
+    def __init__(self, make: Callable[[], Acceptance]) -> None:
+        """`make` gives an acceptance that has learned nothing of its own."""
+        self._make = make
+        self._known: OrderedDict[str, Acceptance] = OrderedDict()
+
+    def of(self, workspace: str = "") -> Acceptance:
+        """The acceptance of the workspace of that name, new where it is not known."""
+        return self._get(hashlib.sha256(workspace.encode()).hexdigest()[:16])
+
+    def save(self, folder: Path) -> None:
+        """Write it into `folder`; one that cannot be written costs only what would be learned again."""
+        kept = {key: acceptance.to_dict() for key, acceptance in self._known.items()}
+        try:
+            text = json.dumps({"version": VERSION, "workspaces": kept})
+            (folder / NAME).write_text(text, encoding="utf-8")
+        except OSError as error:
+            _logger.warning("Acceptance could not be kept in %s: %s", folder, error.strerror)
+
+    def load(self, folder: Path) -> None:
+        """Go on from what `save` wrote; a file that is not there or not usable is passed over."""
+        try:
+            data = json.loads((folder / NAME).read_text(encoding="utf-8"))
+            if data["version"] == VERSION:
+                self._restore(data["workspaces"])
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            _logger.warning("What was learned of acceptance in %s is not usable: %s", folder, error)
+
+    def _restore(self, workspaces: dict[str, Any]) -> None:
+        for key, weights in workspaces.items():
+            restored = self._make()
+            restored.restore(weights)
+            self._known[key] = restored
+        while len(self._known) > MOST_WORKSPACES:
+            self._known.popitem(last=False)
+
+    def _get(self, key: str) -> Acceptance:
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._make()
+            if len(self._known) > MOST_WORKSPACES:
+                self._known.popitem(last=False)
+        self._known.move_to_end(key)
+        return known
