@@ -57,9 +57,12 @@ def test_drafts_of_any_quality_change_nothing(engine: Engine) -> None:
 @pytest.mark.parametrize("proposer", [name for name in PROPOSERS if name != "draft_model"])
 def test_each_proposer_alone_changes_nothing(engine: Engine, proposer: str) -> None:
     plain = complete(engine, PROMPT, document="plain", speculate=False)
-    engine.use_corpus([PROMPT + plain.text])
     engine.use_drafting(Drafting(frozenset({proposer}), Control.FIXED, length=7))
-    assert complete(engine, PROMPT).token_ids == plain.token_ids
+    engine.use_corpus([PROMPT + plain.text])
+    drafted = complete(engine, PROMPT)
+    assert drafted.token_ids == plain.token_ids
+    if proposer == "corpus":  # which knows the answer; the others find little in what random weights write
+        assert drafted.statistics.accepted_tokens > 0
     engine.use_drafting(Drafting())
     engine.use_corpus([])
 

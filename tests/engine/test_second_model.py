@@ -43,6 +43,12 @@ def complete(engine: Engine, prompt: str, tokens: int, *, speculate: bool) -> Co
     return engine.generate(TextRequest(document, prompt, limits, speculate=speculate), CancelToken())
 
 
+@pytest.fixture(scope="module")
+def plain(engine: Engine) -> list[Completion]:
+    """What the model writes after each of the chosen prompts without drafts."""
+    return [complete(engine, prompt.text, 96, speculate=False) for prompt in CHOSEN]
+
+
 def test_all_row_counts_agree_under_the_setting_that_the_probe_finds(engine: Engine) -> None:
     numerics = engine.numerics
     assert numerics.exact, numerics.reason
@@ -52,15 +58,16 @@ def test_all_row_counts_agree_under_the_setting_that_the_probe_finds(engine: Eng
     assert engine.notice == ""
 
 
-def test_drafts_change_nothing(engine: Engine, record_property: pytest.RecordProperty) -> None:
+def test_drafts_change_nothing(
+    engine: Engine, plain: list[Completion], record_property: pytest.RecordProperty
+) -> None:
     total = Statistics()
     engine.use_drafting(Drafting())
-    for prompt in CHOSEN:
-        plain = complete(engine, prompt.text, 96, speculate=False)
+    for prompt, expected in zip(CHOSEN, plain, strict=True):
+        assert expected.statistics.steps == len(expected.token_ids) == 96
         drafted = complete(engine, prompt.text, 96, speculate=True)
-        assert plain.statistics.steps == len(plain.token_ids) == 96
-        assert drafted.token_ids == plain.token_ids, prompt.name
-        assert drafted.text == plain.text
+        assert drafted.token_ids == expected.token_ids, prompt.name
+        assert drafted.text == expected.text
         total += drafted.statistics
     record_property("tokens_per_step", total.tokens_per_step)
     record_property("acceptance_rate", total.acceptance_rate)
@@ -70,14 +77,13 @@ def test_drafts_change_nothing(engine: Engine, record_property: pytest.RecordPro
 
 
 @pytest.mark.parametrize("proposer", [name for name in PROPOSERS if name != "draft_model"])
-def test_each_proposer_alone_changes_nothing(engine: Engine, proposer: str) -> None:
-    engine.use_corpus([prompt.text for prompt in PROMPTS])
+def test_each_proposer_alone_changes_nothing(engine: Engine, plain: list[Completion], proposer: str) -> None:
     engine.use_drafting(Drafting(frozenset({proposer}), Control.FIXED, length=7))
+    engine.use_corpus(prompt.text + known.text for prompt, known in zip(CHOSEN, plain, strict=True))
     drafted_tokens = 0
-    for prompt in CHOSEN[:2]:
-        plain = complete(engine, prompt.text, 64, speculate=False)
+    for prompt, expected in zip(CHOSEN[:2], plain, strict=False):
         drafted = complete(engine, prompt.text, 64, speculate=True)
-        assert drafted.token_ids == plain.token_ids, prompt.name
+        assert drafted.token_ids == expected.token_ids[:64], prompt.name
         drafted_tokens += drafted.statistics.drafted_tokens
     assert drafted_tokens > 0
     engine.use_drafting(Drafting())
