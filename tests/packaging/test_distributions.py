@@ -63,6 +63,7 @@ def test_the_wheel_carries_every_file_of_its_packages(built: Built) -> None:
     [
         "velospec/models/data/smollm2-135m-fim-lora-q8_0.gguf",
         "velospec/models/catalogue.toml",
+        "velospec/control/priors.json",
         "velospec/learning/packs/python.rules",
         "velospec_cli/benchmark/suites/code.toml",
         "velospec_cli/benchmark/suites/editing.toml",

@@ -101,6 +101,11 @@ class Acceptance:
         self._gate.note(verdict.margins)
         self._look_around()
 
+    def forget_ids(self) -> None:
+        """Forget single ids, so that what remains is what is kept."""
+        for source in self._sources.values():
+            source.forget_ids()
+
     def to_dict(self) -> dict[str, Any]:
         """What was learned, JSON-ready. Nothing of single ids: that would tell what the text said."""
         return self._weights.to_dict()
@@ -190,7 +195,10 @@ class _Source:
     def bound(self) -> None:
         """Forget single ids once there are too many."""
         if len(self._ids) > MOST_IDS:
-            self._ids.clear()
+            self.forget_ids()
+
+    def forget_ids(self) -> None:
+        self._ids.clear()
 
 
 def _told(table: Sequence[Sequence[Weight]], same: int, other: int) -> Weight:
