@@ -2,8 +2,8 @@
 
     python -m tests.benchmarks.bench_cpu_kernels MODEL.gguf
 
-First it checks that rows of a batch equal single rows bit for bit with the kernels on; without that no figure is
-printed. Times are the least of all rounds.
+First it checks that rows of a batch equal single rows bit for bit with the kernels on; without that no figure
+is printed. Times are the least of all rounds.
 """
 
 from __future__ import annotations
@@ -49,9 +49,7 @@ def main(model: Path) -> None:
 def agree(backend: LlamaBackend, ids: list[int]) -> bool:
     """Whether the rows of one batch have the bits of single rows."""
     backend.prefill(0, ids[:40], 0)
-    single = []
-    for index in range(16):
-        single.append(backend.decode(0, [ids[40 + index]], 40 + index)[0].copy())
+    single = [backend.decode(0, [ids[at]], at)[0].copy() for at in range(40, 56)]
     backend.truncate(0, 40)
     together = backend.decode(0, ids[40:56], 40)
     return all(row.tobytes() == alone.tobytes() for row, alone in zip(together, single, strict=True))
