@@ -26,12 +26,13 @@ from velospec.proposers.ast_shadow import AstShadow
 from velospec.proposers.base import Proposer
 from velospec.proposers.motif import MotifProposer
 from velospec.proposers.ngram_rules import LENGTHS, NgramRules
+from velospec.proposers.resume import ResumeProposer
 from velospec.proposers.structure.duties import Reason
 from velospec.proposers.suffix import CorpusProposer, SuffixProposer
 from velospec.proposers.syntax_fsm import SyntaxFsm
 from velospec.proposers.syntax_rules.domains import detect
 
-PROPOSERS = ("suffix", "corpus", "ngram", "motif", "syntax_fsm", "ast_shadow", "draft_model")
+PROPOSERS = ("suffix", "resume", "corpus", "ngram", "motif", "syntax_fsm", "ast_shadow", "draft_model")
 """The names of all proposers, in the order in which they are asked."""
 
 
@@ -103,6 +104,7 @@ class Drafters:
         self.motif = MotifProposer(vocabulary)
         self._all: tuple[Proposer, ...] = (
             SuffixProposer(),
+            ResumeProposer(),
             self.corpus,
             NgramRules(rules.rules),
             self.motif,

@@ -18,6 +18,7 @@ COLOURS = {
     "corpus": "#58a6ff",
     "ngram": "#d29922",
     "motif": "#bc8cff",
+    "resume": "#7ee787",
     "syntax_fsm": "#39c5cf",
     "ast_shadow": "#ff7b72",
     "draft_model": "#f778ba",

@@ -17,6 +17,7 @@ from velospec.decode.decoder import Decoder, Task
 from velospec.proposers.ast_shadow import AstShadow
 from velospec.proposers.base import Proposer
 from velospec.proposers.motif import MotifProposer
+from velospec.proposers.resume import ResumeProposer
 from velospec.proposers.suffix import SuffixProposer
 
 WORDS = (
@@ -112,6 +113,7 @@ def proposers_for(case: Case, answer: Sequence[int]) -> list[list[Proposer]]:
         [Oracle(known, size, spoil=0.2, seed=case.seed)],
         [AlwaysWrong(known, size)],
         [RandomIds(size, case.seed)],
+        [SuffixProposer(), ResumeProposer(), Oracle(known, size, spoil=0.4, seed=case.seed)],
         [SuffixProposer(), Oracle(known, size, spoil=0.4, seed=case.seed), RandomIds(size, case.seed)],
     ]
 

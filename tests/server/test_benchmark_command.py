@@ -125,7 +125,7 @@ def test_the_trace_has_a_line_for_each_token(document: dict[str, Any], quick_run
 @pytest.mark.model
 def test_the_ablation_replays_the_run(document: dict[str, Any]) -> None:
     lines = {line["setting"]: line for line in document["summary"]["ablation"]}
-    assert len(lines) == 1 + 6 + 6 + 5
+    assert len(lines) == 1 + 7 + 7 + 5
     assert lines["corpus alone"]["tokens_per_step"] == 1.0  # nothing was learned
     assert lines["corpus alone"]["model_speedup_mean"] == 1.0
     assert lines["everything"]["tokens_per_step"] > lines["ast_shadow alone"]["tokens_per_step"] > 1.0

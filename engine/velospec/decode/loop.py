@@ -22,7 +22,7 @@ from velospec.decode.output import Output
 from velospec.decode.pace import Pace
 from velospec.decode.slots import Slot
 from velospec.decode.tally import Tally
-from velospec.proposers.base import Costly, LanguageAware, Proposer
+from velospec.proposers.base import Costly, LanguageAware, Proposer, Watching
 from velospec.verify.base import Verifier
 
 
@@ -115,7 +115,7 @@ class Loop:
         rows = max(len(draft) + 1, job.slot.backend.min_rows)
         expected = self._selector.cost.seconds(rows, context)
         self._selector.observe(offered, verdict, context, scored - proposed)
-        self._learn(job, verdict)
+        self._learn(job, verdict, offered)
         step = Step(
             verdict,
             tuple(offered),
@@ -145,7 +145,7 @@ class Loop:
                 offered.append(draft)
         return offered
 
-    def _learn(self, job: Job, verdict: Verdict) -> None:
+    def _learn(self, job: Job, verdict: Verdict, offered: Sequence[Draft]) -> None:
         """Tell the constraint and the proposers what was decided."""
         ids = verdict.ids
         if job.constraint is not None:
@@ -153,6 +153,8 @@ class Loop:
         if job.speculate:
             for proposer in self._proposers.values():
                 proposer.extend(ids)
+                if isinstance(proposer, Watching):
+                    proposer.watch(offered, ids)
             owner = self._proposers.get(verdict.draft.proposer)
             if owner is not None:
                 owner.observe(verdict)

@@ -33,7 +33,7 @@ from velospec.core.statistics import ProposerCount, Statistics
 from velospec.drafting import Drafters, Drafting
 from velospec.learning.library import RuleLibrary
 from velospec.models.pairs import vocabulary_digest
-from velospec.proposers.base import LanguageAware, Proposer
+from velospec.proposers.base import LanguageAware, Proposer, Watching
 from velospec.proposers.syntax_rules.domains import detect
 
 LONGEST = 15
@@ -125,6 +125,8 @@ class VeloSpecDraftModel(LlamaDraftModel):
         self._selector.observe(self._offered, verdict, known - 1, seconds)
         for proposer in self._proposers.values():
             proposer.extend(decided)
+            if isinstance(proposer, Watching):
+                proposer.watch(self._offered, decided)
         owner = self._proposers.get(self._draft.proposer)
         if owner is not None:
             owner.observe(verdict)

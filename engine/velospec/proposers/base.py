@@ -65,3 +65,12 @@ class Priced(Proposer, Protocol):
     def price(self) -> Price:
         """What the next draft would cost. A few microseconds."""
         ...
+
+
+@runtime_checkable
+class Watching(Protocol):
+    """What a proposer that makes use of other proposers' drafts has besides."""
+
+    def watch(self, offered: Sequence[Draft], decided: Sequence[int]) -> None:
+        """What was on offer in a step, uncut, and the ids that were decided; told after `extend`."""
+        ...

@@ -19,7 +19,7 @@ from velospec_cli.benchmark.methods import VELOSPEC
 from velospec_cli.benchmark.session import Entry
 from velospec_cli.benchmark.suites.registry import read_texts
 
-PROPOSERS = ("suffix", "corpus", "ngram", "motif", "syntax_fsm", "ast_shadow")
+PROPOSERS = ("suffix", "resume", "corpus", "ngram", "motif", "syntax_fsm", "ast_shadow")
 
 
 @dataclass(frozen=True, slots=True)
