@@ -33,7 +33,7 @@ MODEL = "smollm2-135m-fim"
 COUNTS = {"begin": 40, "rewrite": 15, "cursor": 25}  # prompts of each kind and source
 TOKENS = {"begin": 192, "rewrite": 192, "cursor": 64}
 MOST_CHARACTERS = 900  # of a function that is part of a prompt
-CORPUS_FILES = 60
+CORPUS_FILES = 30
 CURVES = (
     {1: 1.0, 2: 1.83, 3: 2.3, 4: 2.55, 6: 3.0, 8: 3.42, 12: 4.7, 16: 5.8},
     {1: 1.0, 2: 1.30, 3: 1.66, 4: 1.72, 6: 2.12, 8: 2.52, 12: 3.30, 16: 4.13},

@@ -14,6 +14,7 @@ from tests.support.proposers import FlatCost, SteepCost
 from velospec.backends.scripted import ScriptedVocabulary
 from velospec.control.acceptance import MOST_IDS, Acceptance, scale_odds
 from velospec.control.entropy_gate import EntropyGate
+from velospec.control.guard import Guard
 from velospec.control.priors import shipped
 from velospec.control.selector import CAUTION, Selector
 from velospec.control.token_class import token_classes
@@ -323,3 +324,28 @@ def test_what_is_learned_changes_the_choice() -> None:
     for _ in range(60):  # it comes back although nothing of it is scored
         selector.observe([offered], Verdict(EMPTY, 0, 1), 0, 1.0)
     assert len(selector.choose([offered])) > 0
+
+
+def test_the_guard_lets_time_be_lost_only_to_ever_surer_drafts() -> None:
+    guard = Guard()
+    guard.note(3, 1.5)
+    assert guard.trust == 1.0
+    guard.note(1, 4.5)  # 2 steps lost in all
+    assert guard.trust == pytest.approx(math.exp(-1))
+    guard.note(1, 30.0)
+    assert guard.trust == 0.1
+    guard.begin()
+    assert guard.trust == 1.0
+
+
+def test_drafts_that_are_always_wrong_lose_little_time() -> None:
+    cost = CurveCost(1, 1.8, 2.2, 2.5)
+    selector, spent = Selector(Acceptance(), cost), 0.0
+    selector.begin()
+    for step in range(100):
+        offered = [draft(3 * step, 3 * step + 1, 3 * step + 2, proposer=f"new {step}", prior=0.8)]
+        chosen = selector.choose(offered)
+        selector.observe(offered, Verdict(chosen, 0, 9999), 0, 1.0)
+        spent += cost.seconds(len(chosen) + 1)
+    # Each comes from a proposer that nothing is known of: only the guard stands against them.
+    assert 101 < spent < 107

@@ -5,11 +5,11 @@ Against it stands no draft at all: one token in the time of one row. Where exact
 two rows, the second row costs nothing extra and takes the best guess there is.
 
 The draft and length that look best are, on average, those whose chances were estimated too high. So the odds
-of each id count for less than estimated, and an uncertain draft has to earn its rows. Knows no ids.
+of each id count for less than estimated, and an uncertain draft has to earn its rows; for less still in a
+request where drafts have lost time (`guard`). Knows no ids.
 
-Tried by replay and left out: weighing a step against the rate of the steps before it (what is best in the
-long run by renewal theory), and a budget of time that may be lost. Both gave the same mean; the worst cases
-got worse by the first and no better by the second.
+Tried by replay and left out: weighing a step against the rate of the steps before it, which is best in the
+long run by renewal theory. It gave the same mean and worse worst cases.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from velospec.control.acceptance import Acceptance, scale_odds
+from velospec.control.guard import Guard
 from velospec.control.policy import Cost
 from velospec.core.draft import EMPTY, Draft, Verdict
 
@@ -32,10 +33,12 @@ class Selector:
         self._acceptance = acceptance
         self.cost = cost
         self._min_rows = min_rows
+        self._guard = Guard()
 
     def begin(self) -> None:
         """A request begins."""
         self._acceptance.begin()
+        self._guard.begin()
 
     def choose(self, drafts: Sequence[Draft], context: int = 0) -> Draft:
         """The best of `drafts`, cut to its best length; EMPTY where none pays.
@@ -52,13 +55,17 @@ class Selector:
     def observe(self, drafts: Sequence[Draft], verdict: Verdict, context: int, seconds: float) -> None:
         """Take note of what was decided after `drafts` were offered, and of the seconds that scoring took."""
         self._acceptance.learn(drafts, verdict)
-        self.cost.observe(max(len(verdict.draft) + 1, self._min_rows), context, seconds)
+        rows = max(len(verdict.draft) + 1, self._min_rows)
+        # Expected times, so that a stall is not held against the drafts.
+        steps = self.cost.seconds(rows, context) / self.cost.seconds(self._min_rows, context)
+        self._guard.note(verdict.accepted + 1, steps)
+        self.cost.observe(rows, context, seconds)
 
     def _best_length(self, draft: Draft, drafts: Sequence[Draft], context: int) -> tuple[int, float]:
-        survival, expected = 1.0, 1.0
+        survival, expected, caution = 1.0, 1.0, CAUTION * self._guard.trust
         best_length, best_rate = 0, 0.0
         for length, chance in enumerate(self._acceptance.chances(draft, drafts), start=1):
-            survival *= scale_odds(chance, CAUTION)
+            survival *= scale_odds(chance, caution)
             expected += survival
             rate = expected / self.cost.seconds(max(length + 1, self._min_rows), context)
             if rate > best_rate:
