@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from velospec.backends.base import Vocabulary
-from velospec.control.acceptance import Acceptance
 from velospec.control.adaptive_k import AdaptiveK, DensityK, FixedK
-from velospec.control.policy import Cost, Policy
+from velospec.control.policy import Cost, Estimate, Policy
 from velospec.control.selector import Selector
 from velospec.core.draft import Draft
 from velospec.core.errors import SettingsError
@@ -71,7 +70,7 @@ class Drafting:
         return self.proposers is None or proposer in self.proposers
 
 
-def policy_of(drafting: Drafting, acceptance: Acceptance, cost: Cost, min_rows: int) -> Policy:
+def policy_of(drafting: Drafting, acceptance: Estimate, cost: Cost, min_rows: int) -> Policy:
     """What chooses among drafts under `drafting`."""
     match drafting.control:
         case Control.SELECTOR:

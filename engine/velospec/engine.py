@@ -8,9 +8,8 @@ engine; a request's cancel token may be cancelled from any.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, cast
+from typing import Any
 
-from velospec.backends.cancellable import CancellableBackend
 from velospec.backends.cpu import usable_cores
 from velospec.backends.llama_cpp import KvType, LlamaBackend, LlamaOptions, build_id
 from velospec.backends.replay import Recording, ReplayBackend
@@ -19,9 +18,9 @@ from velospec.control.acceptance import Acceptance
 from velospec.control.cost_model import CostModel
 from velospec.control.costly import Worth
 from velospec.control.frozen_cost import FrozenCost
-from velospec.control.measure import measure_costs
 from velospec.control.priors import shipped
 from velospec.control.token_class import token_classes
+from velospec.control.workspaces import Acceptances
 from velospec.core.cancellation import CancelToken
 from velospec.core.draft import Draft
 from velospec.core.request import Completion, InfillRequest, Mode, TextRequest
@@ -32,20 +31,14 @@ from velospec.decode.decoder import Decoder, Task
 from velospec.decode.output import OnText
 from velospec.drafting import Drafters, Drafting, policy_of, rule_name
 from velospec.learning.library import RuleLibrary
+from velospec.measuring import Measurement
 from velospec.models.store import InstalledModel
 from velospec.profile import Conditions, Profile, load_profile
 from velospec.second_model import SecondModel
-from velospec.tasks import TaskMaker
-from velospec.verify.exact import Numerics, probe
-from velospec.verify.fast import fastest
+from velospec.tasks import TaskMaker, window
+from velospec.verify.exact import Numerics
 
 Fraction = Callable[[float], None]
-
-_PROBE_SHARE = 0.6  # of a measurement's progress; the rest is the cost curve
-_ANSWER_ROOM = 512  # positions kept free for the answer, where the context is large enough
-_COLD_SECONDS = 4.0  # a prompt that nothing of is in the cache may take so long to read
-_UNMEASURED_WINDOW = 1024  # ids of an infill prompt while the reading speed is not known
-_LEAST_WINDOW = 256
 
 
 class Engine:
@@ -59,9 +52,11 @@ class Engine:
         profile: Profile | None,
         *,
         mode: Mode = Mode.EXACT,
+        remember: bool = True,
     ) -> None:
         """Take over `backend`, opened for `model` with the numerics of `profile`; see `open`."""
         self.mode = mode
+        self._remember = remember
         self.model = model
         self.statistics = Statistics()
         self._backend = backend
@@ -85,6 +80,7 @@ class Engine:
         threads: int | None = None,
         mode: Mode = Mode.EXACT,
         drafting: Drafting | None = None,
+        remember: bool = True,
         progress: Fraction | None = None,
     ) -> Engine:
         """Load `model`.
@@ -96,6 +92,8 @@ class Engine:
             threads: Threads of a decode; None chooses one per physical core.
             mode: EXACT, where drafts never change the output, or FAST, where they may decide near ties.
             drafting: How to draft; None for the best there is.
+            remember: Whether to go on from what was learned of acceptance before, kept beside the model, and
+                to add to it at the end. No text and no ids are part of it.
             progress: Told the loaded fraction, 0 to 1; what it raises abandons the load.
 
         Raises:
@@ -116,13 +114,15 @@ class Engine:
             repack=numerics.repack,
         )
         backend = LlamaBackend(model.path, options, progress)
-        engine = cls(model, backend, conditions, profile, mode=mode)
+        engine = cls(model, backend, conditions, profile, mode=mode, remember=remember)
         if drafting is not None:
             try:
                 engine.use_drafting(drafting)
             except BaseException:
                 backend.close()
                 raise
+        if remember:
+            engine._learned.load(model.folder)
         engine._rules.prepare()  # now rather than in the first request: a new model takes seconds
         return engine
 
@@ -219,7 +219,7 @@ class Engine:
             min_rows=self._backend.min_rows,
             max_rows=self._backend.max_rows,
         )
-        policy = policy_of(self._drafting, self._acceptance, FrozenCost(self._cost), backend.min_rows)
+        policy = policy_of(self._drafting, self._learned, FrozenCost(self._cost), backend.min_rows)
         proposers = self._drafters.chosen(self._drafting)
         return Decoder(backend, proposers, policy, healing=self._healing).complete(task, CancelToken())
 
@@ -242,41 +242,15 @@ class Engine:
         measurement at once and leaves the engine as it was. Returns the profile as JSON-ready data.
         Raises BackendError, CancelledError.
         """
+        measurement = Measurement(self._backend, self._conditions, self.mode, self.model.folder)
         report = progress or (lambda _fraction: None)
-        token = cancel or CancelToken()
-        # It stands for the backend in all that is asked of it, which __getattr__ hides from the type checker.
-        backend = cast("LlamaBackend", CancellableBackend(self._backend, token))
         try:
-            with token.interrupting(self._backend.abort):
-                numerics = self._known_numerics() or self._find_numerics(
-                    backend, lambda fraction: report(fraction * _PROBE_SHARE)
-                )
-                cost = measure_costs(
-                    backend, progress=lambda fraction: report(_PROBE_SHARE + fraction * (1 - _PROBE_SHARE))
-                )
-        except BaseException:
+            self._profile = measurement.run(self._profile, report, cancel or CancelToken())
+            self._cost = self._profile.cost
+        finally:
             self._configure(self.numerics)
-            raise
-        self._cost = cost
-        self._profile = Profile(
-            self._conditions, numerics, cost, Mode.EXACT if numerics.all_agree else self.mode
-        )
-        self._configure(numerics)
         self._profile.save(self.model.folder)
         return self._profile.to_dict()
-
-    def _known_numerics(self) -> Numerics | None:
-        """The numerics of a profile whose costs a busy machine blurred: bits need no quiet to be compared."""
-        profile = self._profile
-        return None if profile is None or profile.cost.measured else profile.numerics
-
-    def _find_numerics(self, backend: LlamaBackend, report: Fraction) -> Numerics:
-        """The setting to use in this mode. Exact mode's is asked first: fast mode's may be the same."""
-        if self.mode is Mode.EXACT:
-            return probe(backend, report)
-        exact = load_profile(self.model.folder, self._conditions)
-        numerics = exact.numerics if exact else probe(backend, lambda fraction: report(fraction / 2))
-        return numerics if numerics.all_agree else fastest(backend, lambda share: report((1 + share) / 2))
 
     def use_corpus(self, texts: Iterable[str]) -> None:
         """Draft from `texts` too, such as the other files of a project, in place of those given before."""
@@ -293,7 +267,9 @@ class Engine:
             self._second.close()
         self._second, self._drafting = second, drafting
         self._drafters = Drafters(self._backend.vocabulary, self._rules)
-        self._acceptance = Acceptance(shipped(), classes=self._classes, gate=drafting.entropy_gate)
+        self._learned = Acceptances(
+            lambda: Acceptance(shipped(), classes=self._classes, gate=drafting.entropy_gate)
+        )
         self._decoder = self._compose()
 
     def forget(self, document: str) -> None:
@@ -305,6 +281,8 @@ class Engine:
         if self._profile is not None and self.statistics.steps:
             self._profile.save(self.model.folder)
             self._profile = None
+            if self._remember:
+                self._learned.save(self.model.folder)
         if self._second is not None:
             self._second.close()
         self._backend.close()
@@ -312,6 +290,7 @@ class Engine:
     def _complete(
         self, task: Task, cancel: CancelToken, on_text: OnText | None, on_step: OnStep | None
     ) -> Completion:
+        self._learned.enter(task.workspace)
         with cancel.interrupting(self._backend.abort):
             completion = self._decoder.complete(task, cancel, on_text, on_step)
         self.statistics += completion.statistics
@@ -319,10 +298,10 @@ class Engine:
 
     def _compose(self) -> Decoder:
         """A decoder over the backend's slots as they are now; what was learned goes on being used."""
-        policy = policy_of(self._drafting, self._acceptance, self._cost, self._backend.min_rows)
+        policy = policy_of(self._drafting, self._learned, self._cost, self._backend.min_rows)
         proposers = self._drafters.chosen(self._drafting)
         if self._second is not None:
-            worth = Worth(self._acceptance, self._cost, min_rows=self._backend.min_rows)
+            worth = Worth(self._learned, self._cost, min_rows=self._backend.min_rows)
             proposers.append(Consulted(self._second.proposer, worth))
         rollback = self._backend.can_rollback
         return Decoder(self._backend, proposers, policy, rollback=rollback, healing=self._healing)
@@ -338,13 +317,5 @@ class Engine:
         self._decoder = self._compose()
 
     def _task(self, request: InfillRequest | TextRequest) -> Task:
-        return self._tasks.make(request, self._window())
-
-    def _window(self) -> int:
-        """The most ids of an infill prompt. It does not depend on the request: that would move its edges."""
-        context = self._backend.context
-        room = context - min(_ANSWER_ROOM, context // 4)
-        if self._profile is None:
-            return min(room, _UNMEASURED_WINDOW)
-        affordable = int(self._profile.prefill_tokens_per_second * _COLD_SECONDS)
-        return min(room, max(affordable, _LEAST_WINDOW))
+        rate = None if self._profile is None else self._profile.prefill_tokens_per_second
+        return self._tasks.make(request, window(self._backend.context, rate))

@@ -8,6 +8,22 @@ from velospec.decode.decoder import Task
 from velospec.models.infill import InfillFormat
 from velospec.proposers.syntax_rules.domains import detect
 
+_ANSWER_ROOM = 512  # positions kept free for the answer, where the context is large enough
+_COLD_SECONDS = 4.0  # a prompt that nothing of is in the cache may take so long to read
+_UNMEASURED_WINDOW = 1024  # ids of an infill prompt while the reading speed is not known
+_LEAST_WINDOW = 256
+
+
+def window(context: int, prefill_rate: float | None) -> int:
+    """The most ids of an infill prompt, for a context of so many positions and a rate in ids a second.
+
+    It does not depend on the request: that would move the prompt's edges.
+    """
+    room = context - min(_ANSWER_ROOM, context // 4)
+    if prefill_rate is None:
+        return min(room, _UNMEASURED_WINDOW)
+    return min(room, max(int(prefill_rate * _COLD_SECONDS), _LEAST_WINDOW))
+
 
 class TaskMaker:
     """Makes tasks for one model."""
@@ -36,6 +52,7 @@ class TaskMaker:
             speculate=request.speculate,
             language=detect(request.path, request.prefix + request.suffix),
             sampling=request.sampling,
+            workspace=request.workspace,
         )
 
     def _text(self, request: TextRequest) -> Task:
@@ -51,6 +68,7 @@ class TaskMaker:
             speculate=request.speculate,
             language=detect("", request.prompt),
             sampling=request.sampling,
+            workspace=request.workspace,
         )
 
     def _format(self) -> InfillFormat:

@@ -63,7 +63,7 @@ def race(
     Raises VeloSpecError.
     """
     lanes = (Lane("plain", speculate=False), Lane("with drafts", speculate=True))
-    engines = [velospec.Engine.open(model, slots=1, context=_CONTEXT) for _ in lanes]
+    engines = [velospec.Engine.open(model, slots=1, context=_CONTEXT, remember=False) for _ in lanes]
     try:
         turns = _Turns(len(lanes))
         runners = [

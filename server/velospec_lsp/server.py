@@ -82,6 +82,7 @@ class Server(LanguageServer):
         """Make the privacy gate anew, after settings or workspace folders have changed."""
         folders = self.workspace.folders.values()
         roots = tuple(path for folder in folders if (path := uri_path(folder.uri)))
+        self.pipeline.roots = roots
         self.pipeline.gate = PrivacyGate(self.settings.exclude, self.settings.max_file_kb, roots)
 
     def prepare(self, uri: str) -> None:

@@ -243,8 +243,8 @@ def test_an_abandoned_measurement_leaves_the_engine_as_it_was(engine: Engine) ->
 def test_reopened_slots_go_on_with_what_was_learned(engine: Engine) -> None:
     draft = Draft((5,), "suffix", 1, 0.5)
     for _ in range(20):
-        engine._acceptance.observe(draft, (5,))
+        engine._learned.of().observe(draft, (5,))
     engine._configure(engine.numerics)
-    assert engine._decoder._loop._selector._acceptance.chances(draft)[0] > 0.7
+    assert engine._learned.chances(draft)[0] > 0.7
     request = TextRequest("reopened", "def area(width, height):", Limits(max_tokens=8))
     assert engine.generate(request, CancelToken()).statistics.new_tokens == 8

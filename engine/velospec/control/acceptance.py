@@ -30,6 +30,9 @@ MOST_IDS = 4096
 """Ids remembered of one proposer, about 150 bytes each; when there are more, all are forgotten."""
 
 
+_Evidence = tuple[float, list[Weight]]
+
+
 class Acceptance:
     """Acceptance estimates of all proposers of an engine."""
 
@@ -63,6 +66,8 @@ class Acceptance:
 
     def begin(self) -> None:
         """A request begins: what was noted of the text before holds no longer."""
+        # What was estimated in this step, by the draft's identity: learning needs it again.
+        self._estimated: dict[int, tuple[Draft, list[_Evidence], list[float]]] = {}
         self._share = math.nan  # of the last ids that a draft on offer foresaw
         self._gate.begin()
         self._look_around()
@@ -72,21 +77,23 @@ class Acceptance:
 
         `offered` are all drafts of this step; what the others say counts.
         """
-        return [
-            chance_of(base + sum([weight.value for weight in known]))
-            for base, known in self._evidence(draft, offered, len(draft.ids))
-        ]
+        evidence = self._evidence(draft, offered)
+        chances = [chance_of(base + sum([weight.value for weight in known])) for base, known in evidence]
+        self._estimated[id(draft)] = (draft, evidence, chances)
+        return chances
 
     def observe(self, draft: Draft, decided: Sequence[int], offered: Sequence[Draft] = ()) -> None:
         """Take note that the target decided `decided` where `draft` was offered, scored or not."""
+        if id(draft) not in self._estimated:
+            self.chances(draft, offered)
+        _, evidence, chances = self._estimated.pop(id(draft))
         source = self._source(draft.proposer)
-        evidence = self._evidence(draft, offered, len(decided), new=True)
-        for proposed, choice, (base, known) in zip(draft.ids, decided, evidence, strict=False):
-            chance = chance_of(base + sum([weight.value for weight in known]))
+        for proposed, choice, (_, known), chance in zip(draft.ids, decided, evidence, chances, strict=False):
             accepted = proposed == choice
             surprise, variance = accepted - chance, chance * (1 - chance)
             for weight in known:
                 weight.learn(surprise, variance)
+            source.id(proposed).learn(surprise, variance)
             if not accepted:
                 break
         source.bound()
@@ -99,6 +106,7 @@ class Acceptance:
         if offered:
             self._note_foreseen(max(_agreement(draft.ids, decided) for draft in offered), len(decided))
         self._gate.note(verdict.margins)
+        self._estimated.clear()
         self._look_around()
 
     def forget_ids(self) -> None:
@@ -114,18 +122,13 @@ class Acceptance:
         """Go on from what `to_dict` gave. Raises ValueError or TypeError on anything else."""
         self._weights.restore(data)
 
-    def _evidence(
-        self, draft: Draft, offered: Sequence[Draft], limit: int, *, new: bool = False
-    ) -> list[tuple[float, list[Weight]]]:
-        """For each of the first `limit` ids of `draft`: fixed log odds, and the weights that add to them.
-
-        `new` makes weights for ids that have none.
-        """
+    def _evidence(self, draft: Draft, offered: Sequence[Draft]) -> list[_Evidence]:
+        """For each id of `draft`: fixed log odds, which hold what its own weight says, and other weights."""
         source = self._source(draft.proposer)
         base, row = logit_of(draft.prior), source.row(draft.evidence)
         live = [other.ids for other in offered if other is not draft and other.ids]
         result = []
-        for position, token in enumerate(draft.ids[:limit]):
+        for position, token in enumerate(draft.ids):
             known = [row, source.place(position), *self._around[min(position, REACHES - 1)]]
             if live:
                 count = len(live)
@@ -134,10 +137,7 @@ class Acceptance:
                 live = [ids for ids in live if len(ids) > position + 1]
             if token < len(self._classes):
                 known.append(source.classes[self._classes[token]])
-            own = source.id(token, new=new)
-            if own is not None:
-                known.append(own)
-            result.append((base, known))
+            result.append((base + source.known(token), known))
         return result
 
     def _note_foreseen(self, right: int, decided: int) -> None:
@@ -186,9 +186,14 @@ class _Source:
     def place(self, position: int) -> Weight:
         return self._places[_PLACES[position] if position < len(_PLACES) else _PLACES[-1]]
 
-    def id(self, token: int, *, new: bool) -> Weight | None:
+    def known(self, token: int) -> float:
+        """What an id's own weight adds to the log odds; 0 for one that was not met."""
         known = self._ids.get(token)
-        if known is None and new:
+        return 0.0 if known is None else known.value
+
+    def id(self, token: int) -> Weight:
+        known = self._ids.get(token)
+        if known is None:
             known = self._ids[token] = Weight(firmness=_ID_FIRMNESS)
         return known
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from velospec.control.acceptance import Acceptance, scale_odds
-from velospec.control.policy import Cost
+from velospec.control.acceptance import scale_odds
+from velospec.control.policy import Cost, Estimate
 from velospec.control.selector import CAUTION
 from velospec.core.draft import Draft
 from velospec.core.price import Price
@@ -35,7 +35,7 @@ _AHEAD = 0.5  # share of the tokens that may still be written which is counted o
 class Worth:
     """Judges one costly proposer; shares the acceptance and the cost of the selector."""
 
-    def __init__(self, acceptance: Acceptance, cost: Cost, *, min_rows: int = 1) -> None:
+    def __init__(self, acceptance: Estimate, cost: Cost, *, min_rows: int = 1) -> None:
         self._acceptance = acceptance
         self._cost = cost
         self._min_rows = min_rows

@@ -16,6 +16,22 @@ class Cost(Protocol):
     def observe(self, rows: int, context: int, seconds: float) -> None: ...
 
 
+class Estimate(Protocol):
+    """How likely drafts are to be accepted; `control.acceptance.Acceptance` is one."""
+
+    def begin(self) -> None:
+        """A request begins."""
+        ...
+
+    def chances(self, draft: Draft, offered: Sequence[Draft] = ()) -> list[float]:
+        """The chance of each id of `draft` to be accepted if all before it are; `offered` are all drafts."""
+        ...
+
+    def learn(self, offered: Sequence[Draft], verdict: Verdict) -> None:
+        """Take note of a step: what was on offer, and what was decided."""
+        ...
+
+
 class Policy(Protocol):
     """One way to choose. It sees drafts and verdicts, never text or logits."""
 

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from velospec.control.acceptance import Acceptance, scale_odds
+from velospec.control.acceptance import scale_odds
 from velospec.control.guard import Guard
-from velospec.control.policy import Cost
+from velospec.control.policy import Cost, Estimate
 from velospec.core.draft import EMPTY, Draft, Verdict
 
 CAUTION = 0.7
@@ -29,7 +29,7 @@ with 0.6 the mean falls, with 1 the answers that drafts help least."""
 class Selector:
     """The policy that chooses by expected tokens per second."""
 
-    def __init__(self, acceptance: Acceptance, cost: Cost, *, min_rows: int = 1) -> None:
+    def __init__(self, acceptance: Estimate, cost: Cost, *, min_rows: int = 1) -> None:
         self._acceptance = acceptance
         self.cost = cost
         self._min_rows = min_rows
@@ -45,9 +45,11 @@ class Selector:
 
         `context` is the number of positions in the KV cache, which the cost depends on.
         """
-        best, best_length, best_rate = EMPTY, 0, 1 / self.cost.seconds(self._min_rows, context)
+        longest = max((len(draft.ids) for draft in drafts), default=0)
+        seconds = [self.cost.seconds(max(rows, self._min_rows), context) for rows in range(1, longest + 2)]
+        best, best_length, best_rate = EMPTY, 0, 1 / seconds[0]
         for draft in drafts:
-            length, rate = self._best_length(draft, drafts, context)
+            length, rate = self._best_length(draft, drafts, seconds)
             if rate > best_rate:
                 best, best_length, best_rate = draft, length, rate
         return best.cut(best_length)
@@ -61,13 +63,16 @@ class Selector:
         self._guard.note(verdict.accepted + 1, steps)
         self.cost.observe(rows, context, seconds)
 
-    def _best_length(self, draft: Draft, drafts: Sequence[Draft], context: int) -> tuple[int, float]:
+    def _best_length(
+        self, draft: Draft, drafts: Sequence[Draft], seconds: Sequence[float]
+    ) -> tuple[int, float]:
+        """The best length of a draft and its rate; `seconds` are those of batches with 0, 1, 2 ids of it."""
         survival, expected, caution = 1.0, 1.0, CAUTION * self._guard.trust
         best_length, best_rate = 0, 0.0
         for length, chance in enumerate(self._acceptance.chances(draft, drafts), start=1):
             survival *= scale_odds(chance, caution)
             expected += survival
-            rate = expected / self.cost.seconds(max(length + 1, self._min_rows), context)
+            rate = expected / seconds[length]
             if rate > best_rate:
                 best_length, best_rate = length, rate
         return best_length, best_rate

@@ -10,12 +10,13 @@ import hashlib
 import json
 import logging
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from velospec.control.acceptance import Acceptance
 from velospec.control.priors import VERSION
+from velospec.core.draft import Draft, Verdict
 
 NAME = "acceptance.json"
 MOST_WORKSPACES = 8
@@ -25,12 +26,26 @@ _logger = logging.getLogger(__name__)
 
 
 class Acceptances:
-    """Acceptance by workspace."""
+    """Acceptance by workspace. It stands for that of the workspace last entered, see `policy.Estimate`."""
 
     def __init__(self, make: Callable[[], Acceptance]) -> None:
         """`make` gives an acceptance that has learned nothing of its own."""
         self._make = make
         self._known: OrderedDict[str, Acceptance] = OrderedDict()
+        self._current = self.of()
+
+    def enter(self, workspace: str) -> None:
+        """A request of that workspace is next."""
+        self._current = self.of(workspace)
+
+    def begin(self) -> None:
+        self._current.begin()
+
+    def chances(self, draft: Draft, offered: Sequence[Draft] = ()) -> list[float]:
+        return self._current.chances(draft, offered)
+
+    def learn(self, offered: Sequence[Draft], verdict: Verdict) -> None:
+        self._current.learn(offered, verdict)
 
     def of(self, workspace: str = "") -> Acceptance:
         """The acceptance of the workspace of that name, new where it is not known."""

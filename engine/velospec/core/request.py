@@ -94,6 +94,7 @@ class InfillRequest:
     limits: Limits = field(default_factory=Limits)
     speculate: bool = True
     sampling: Sampling = field(default_factory=Sampling)
+    workspace: str = ""  # what was learned of acceptance is kept apart by it; never leaves this machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,7 @@ class TextRequest:
     speculate: bool = True
     special: bool = False
     sampling: Sampling = field(default_factory=Sampling)
+    workspace: str = ""  # what was learned of acceptance is kept apart by it; never leaves this machine
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ class Task:
     speculate: bool = True
     language: str = ""  # of the text before the cursor; empty where it is not known
     sampling: Sampling = field(default_factory=Sampling)
+    workspace: str = ""  # whose acceptance counts
 
 
 class Decoder:

@@ -162,7 +162,9 @@ class Loop:
 
 def _trim(draft: Draft, job: Job) -> Draft:
     """Cut before the first id that cannot be chosen, or that would end the output."""
-    length = next((i for i, token in enumerate(draft.ids) if token in job.verifier.final), len(draft))
+    final, length = job.verifier.final, len(draft)
+    if not final.isdisjoint(draft.ids):
+        length = next(i for i, token in enumerate(draft.ids) if token in final)
     if job.constraint is not None:
         length = min(length, job.constraint.trim(draft.ids[:length]))
     return draft.cut(length)

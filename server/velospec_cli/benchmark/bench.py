@@ -159,7 +159,12 @@ class _Opener:
         """The model in memory, measured."""
         self.say(f"Loading {self.model.name}", 0, 0)
         engine = Engine.open(
-            self.model, slots=1, context=self.context, threads=self.options.threads, mode=mode
+            self.model,
+            slots=1,
+            context=self.context,
+            threads=self.options.threads,
+            mode=mode,
+            remember=False,
         )
         self.stack.callback(engine.close)
         self.engines.append(engine)

@@ -41,6 +41,7 @@ class Pipeline:
         self.settings = Settings()
         self.gate = PrivacyGate()
         self.cache = OfferCache()
+        self.roots: tuple[str, ...] = ()  # paths of the workspace's folders
         self._infiller = infiller
         self._on_error = on_error
         self._numbers = itertools.count(1)
@@ -101,6 +102,13 @@ class Pipeline:
             return Silence(str(error))
         return completion
 
+    def _workspace_of(self, uri: str) -> str:
+        """The innermost folder of the workspace that holds the document; empty where none does."""
+        path = uri_path(uri) or ""
+        return max(
+            (root for root in self.roots if path.startswith(root.rstrip("/") + "/")), key=len, default=""
+        )
+
     async def _infill(self, query: Query, site: Site, budget_ms: int) -> Completion:
         uri, settings = query.document.uri, self.settings
         request = InfillRequest(
@@ -110,6 +118,7 @@ class Pipeline:
             path=(uri_path(uri) or "").rpartition("/")[2],
             limits=_limits(settings, site, budget_ms),
             speculate=settings.speculate,
+            workspace=self._workspace_of(uri),
         )
         begun = time.monotonic()
         completion = await self._infiller.infill(request, model=settings.model or None)
