@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from velospec.control.entropy_gate import REACHES, EntropyGate
@@ -67,7 +67,7 @@ class Acceptance:
     def begin(self) -> None:
         """A request begins: what was noted of the text before holds no longer."""
         # What was estimated in this step, by the draft's identity: learning needs it again.
-        self._estimated: dict[int, tuple[Draft, list[_Evidence], list[float]]] = {}
+        self._estimated: dict[tuple[int, ...], _Estimate] = {}
         self._share = math.nan  # of the last ids that a draft on offer foresaw
         self._gate.begin()
         self._look_around()
@@ -77,18 +77,20 @@ class Acceptance:
 
         `offered` are all drafts of this step; what the others say counts.
         """
-        evidence = self._evidence(draft, offered)
-        chances = [chance_of(base + sum([weight.value for weight in known])) for base, known in evidence]
-        self._estimated[id(draft)] = (draft, evidence, chances)
-        return chances
+        return list(self.walk(draft, offered))
+
+    def walk(self, draft: Draft, offered: Sequence[Draft] = ()) -> Iterator[float]:
+        """As `chances`, each made when it is asked for."""
+        return self._estimate(draft, offered).chances()
 
     def observe(self, draft: Draft, decided: Sequence[int], offered: Sequence[Draft] = ()) -> None:
         """Take note that the target decided `decided` where `draft` was offered, scored or not."""
-        if id(draft) not in self._estimated:
-            self.chances(draft, offered)
-        _, evidence, chances = self._estimated.pop(id(draft))
+        estimate = self._estimate(draft, offered)
+        chances = estimate.chances()
         source = self._source(draft.proposer)
-        for proposed, choice, (_, known), chance in zip(draft.ids, decided, evidence, chances, strict=False):
+        for position, (proposed, choice) in enumerate(zip(draft.ids, decided, strict=False)):
+            chance = next(chances)
+            known = estimate.known[position]
             accepted = proposed == choice
             surprise, variance = accepted - chance, chance * (1 - chance)
             for weight in known:
@@ -96,6 +98,7 @@ class Acceptance:
             source.id(proposed).learn(surprise, variance)
             if not accepted:
                 break
+        self._estimated.pop(_key(draft, offered))
         source.bound()
 
     def learn(self, offered: Sequence[Draft], verdict: Verdict) -> None:
@@ -122,12 +125,19 @@ class Acceptance:
         """Go on from what `to_dict` gave. Raises ValueError or TypeError on anything else."""
         self._weights.restore(data)
 
-    def _evidence(self, draft: Draft, offered: Sequence[Draft]) -> list[_Evidence]:
+    def _estimate(self, draft: Draft, offered: Sequence[Draft]) -> _Estimate:
+        key = _key(draft, offered)
+        estimate = self._estimated.get(key)
+        if estimate is None:
+            estimate = _Estimate((draft, *offered), self._evidence(draft, offered))
+            self._estimated[key] = estimate
+        return estimate
+
+    def _evidence(self, draft: Draft, offered: Sequence[Draft]) -> Iterator[_Evidence]:
         """For each id of `draft`: fixed log odds, which hold what its own weight says, and other weights."""
         source = self._source(draft.proposer)
         base, row = logit_of(draft.prior), source.row(draft.evidence)
         live = [other.ids for other in offered if other is not draft and other.ids]
-        result = []
         for position, token in enumerate(draft.ids):
             known = [row, source.place(position), *self._around[min(position, REACHES - 1)]]
             if live:
@@ -137,8 +147,7 @@ class Acceptance:
                 live = [ids for ids in live if len(ids) > position + 1]
             if token < len(self._classes):
                 known.append(source.classes[self._classes[token]])
-            result.append((base + source.known(token), known))
-        return result
+            yield base + source.known(token), known
 
     def _note_foreseen(self, right: int, decided: int) -> None:
         share = 0.6 if math.isnan(self._share) else self._share
@@ -160,10 +169,34 @@ class Acceptance:
         return source
 
 
+def _key(draft: Draft, offered: Sequence[Draft]) -> tuple[int, ...]:
+    return (id(draft), *map(id, offered))
+
+
 def scale_odds(chance: float, factor: float) -> float:
     """The chance whose odds are `factor` > 0 times those of `chance`, which lies between 0 and 1."""
     part = chance * factor
     return part / (1 - chance + part)
+
+
+class _Estimate:
+    """What was estimated of one draft in this step, as far as it was asked for."""
+
+    __slots__ = ("_chances", "_drafts", "_evidence", "known")
+
+    def __init__(self, drafts: tuple[Draft, ...], evidence: Iterator[_Evidence]) -> None:
+        self._drafts = drafts  # they live as long as this, so that their identities are their own
+        self._evidence = evidence
+        self._chances: list[float] = []
+        self.known: list[list[Weight]] = []  # the weights behind each chance but that of the single id
+
+    def chances(self) -> Iterator[float]:
+        yield from self._chances
+        for base, known in self._evidence:
+            chance = chance_of(base + sum([weight.value for weight in known]))
+            self._chances.append(chance)
+            self.known.append(known)
+            yield chance
 
 
 class _Source:

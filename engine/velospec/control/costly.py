@@ -88,7 +88,7 @@ class Worth:
     def _rate_of(self, draft: Draft, context: int) -> float:
         """Tokens per second of scoring `draft`, which is there already."""
         survival = expected = 1.0
-        for chance in self._acceptance.chances(draft):
+        for chance in self._acceptance.walk(draft):
             survival *= scale_odds(chance, CAUTION)
             expected += survival
         return expected / self._seconds(len(draft) + 1, context)

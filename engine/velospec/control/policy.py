@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from velospec.core.draft import Draft, Verdict
@@ -23,8 +23,11 @@ class Estimate(Protocol):
         """A request begins."""
         ...
 
-    def chances(self, draft: Draft, offered: Sequence[Draft] = ()) -> list[float]:
-        """The chance of each id of `draft` to be accepted if all before it are; `offered` are all drafts."""
+    def walk(self, draft: Draft, offered: Sequence[Draft] = ()) -> Iterator[float]:
+        """The chance of each id of `draft` to be accepted if all before it are, made as it is asked for.
+
+        `offered` are all drafts of this step.
+        """
         ...
 
     def learn(self, offered: Sequence[Draft], verdict: Verdict) -> None:

@@ -49,8 +49,8 @@ class Selector:
         seconds = [self.cost.seconds(max(rows, self._min_rows), context) for rows in range(1, longest + 2)]
         best, best_length, best_rate = EMPTY, 0, 1 / seconds[0]
         for draft in drafts:
-            length, rate = self._best_length(draft, drafts, seconds)
-            if rate > best_rate:
+            length, rate = self._best_length(draft, drafts, seconds, best_rate)
+            if length:
                 best, best_length, best_rate = draft, length, rate
         return best.cut(best_length)
 
@@ -64,15 +64,21 @@ class Selector:
         self.cost.observe(rows, context, seconds)
 
     def _best_length(
-        self, draft: Draft, drafts: Sequence[Draft], seconds: Sequence[float]
+        self, draft: Draft, drafts: Sequence[Draft], seconds: Sequence[float], least: float
     ) -> tuple[int, float]:
-        """The best length of a draft and its rate; `seconds` are those of batches with 0, 1, 2 ids of it."""
+        """The best length of a draft and its rate, where that is above `least`; else 0 and `least`.
+
+        `seconds` are those of batches with 0, 1, 2 ids of it. Ids are looked at for as long as they could
+        help if all that follow were certain.
+        """
         survival, expected, caution = 1.0, 1.0, CAUTION * self._guard.trust
-        best_length, best_rate = 0, 0.0
-        for length, chance in enumerate(self._acceptance.chances(draft, drafts), start=1):
+        best_length, best_rate, last = 0, least, len(draft.ids)
+        for length, chance in enumerate(self._acceptance.walk(draft, drafts), start=1):
             survival *= scale_odds(chance, caution)
             expected += survival
             rate = expected / seconds[length]
             if rate > best_rate:
                 best_length, best_rate = length, rate
+            if expected + survival * (last - length) <= best_rate * seconds[length]:
+                break
         return best_length, best_rate

@@ -10,7 +10,7 @@ import hashlib
 import json
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +41,8 @@ class Acceptances:
     def begin(self) -> None:
         self._current.begin()
 
-    def chances(self, draft: Draft, offered: Sequence[Draft] = ()) -> list[float]:
-        return self._current.chances(draft, offered)
+    def walk(self, draft: Draft, offered: Sequence[Draft] = ()) -> Iterator[float]:
+        return self._current.walk(draft, offered)
 
     def learn(self, offered: Sequence[Draft], verdict: Verdict) -> None:
         self._current.learn(offered, verdict)
