@@ -26,6 +26,7 @@ enum { BLOCK = 32 };     /* positions */
 enum { LANES = 8 };      /* floats of a register */
 enum { WIDEST = 256 };   /* most numbers of a head */
 enum { GROUP = 64 };     /* queries that go through the cache together */
+enum { HIDDEN = 0xfc00 }; /* -inf in half precision */
 enum { F32 = 0, F16 = 1, BF16 = 30 }; /* types as ggml numbers them */
 
 struct tensor { /* ggml_tensor */
@@ -105,16 +106,20 @@ __attribute__((target("avx2"))) INLINE float largest(__m256 v) {
     return _mm_cvtss_f32(_mm_max_ss(half, _mm_movehdup_ps(half)));
 }
 
-/* The scores of a query for a block, four registers; whether any position is visible. */
-__attribute__((target("avx2,fma,f16c"))) INLINE bool score(const struct query *q, int64_t position, int64_t count,
+/* Whether a query sees any of `count` positions. */
+INLINE bool sees(const struct query *q, int64_t position, int64_t count) {
+    if (!q->mask) return true;
+    bool visible = false;
+    for (int64_t p = 0; p < count; p++) visible |= q->mask[position + p] != HIDDEN;
+    return visible;
+}
+
+/* The scores of a query for a block, four registers. */
+__attribute__((target("avx2,fma,f16c"))) INLINE void score(const struct query *q, int64_t position, int64_t count,
                                                            float scale, int width, const float *keys,
                                                            __m256 scores[BLOCK / LANES]) {
     uint16_t mask[BLOCK];
-    const uint16_t hidden = 0xfc00; /* -inf */
-    for (int p = 0; p < BLOCK; p++) mask[p] = p >= count ? hidden : q->mask ? q->mask[position + p] : 0;
-    bool visible = false;
-    for (int p = 0; p < BLOCK; p++) visible |= mask[p] != hidden;
-    if (!visible) return false;
+    for (int p = 0; p < BLOCK; p++) mask[p] = p >= count ? HIDDEN : q->mask ? q->mask[position + p] : 0;
     EACH(part, BLOCK / LANES) {
         __m256 dots[LANES];
         EACH(p, LANES) dots[p] = _mm256_setzero_ps();
@@ -126,7 +131,6 @@ __attribute__((target("avx2,fma,f16c"))) INLINE bool score(const struct query *q
         const __m256 masked = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(mask + part * LANES)));
         scores[part] = _mm256_fmadd_ps(sums(dots), _mm256_set1_ps(scale), masked);
     }
-    return true;
 }
 
 /* Add the values of a block, each by its weight, to `factor` times what was there. */
@@ -156,7 +160,7 @@ __attribute__((target("avx2,fma,f16c"))) static void look_at_block(struct query 
                                                                    const struct tensor *v, const float *keys,
                                                                    const float *values) {
     __m256 scores[BLOCK / LANES];
-    if (!score(q, position, count, scale, k->size[0], keys, scores)) return;
+    score(q, position, count, scale, k->size[0], keys, scores);
     __m256 top = _mm256_max_ps(_mm256_max_ps(scores[0], scores[1]), _mm256_max_ps(scores[2], scores[3]));
     const float most = fmaxf(q->most, largest(top));
     const float factor = _mm256_cvtss_f32(exponential(_mm256_set1_ps(q->most - most)));
@@ -179,9 +183,16 @@ __attribute__((target("avx2,fma,f16c"))) static void go_through(struct query *qu
     float values[BLOCK * WIDEST] __attribute__((aligned(32)));
     for (int64_t position = 0; position < k->size[1]; position += BLOCK) {
         const int64_t left = k->size[1] - position < BLOCK ? k->size[1] - position : BLOCK;
-        convert(k, k_head + position * k->stride[1], left, k->size[0], keys);
-        convert(v, v_head + position * v->stride[1], left, v->size[0], values);
-        for (int i = 0; i < count; i++) look_at_block(&queries[i], position, left, scale, k, v, keys, values);
+        bool converted = false; /* much of a cache may lie ahead of all rows */
+        for (int i = 0; i < count; i++) {
+            if (!sees(&queries[i], position, left)) continue;
+            if (!converted) {
+                convert(k, k_head + position * k->stride[1], left, k->size[0], keys);
+                convert(v, v_head + position * v->stride[1], left, v->size[0], values);
+                converted = true;
+            }
+            look_at_block(&queries[i], position, left, scale, k, v, keys, values);
+        }
     }
     for (int i = 0; i < count; i++) {
         const __m256 pairs = _mm256_hadd_ps(queries[i].total, queries[i].total);
