@@ -27,8 +27,9 @@ class Statistics:
     """What a request cost and what drafting brought.
 
     Mean accepted length counts the target's own token of each step: `new_tokens / steps`.
-    Times are in seconds. `reused_tokens` came from the slot's KV prefix, `prefilled_tokens` were scored
-    without logits before the first step (the healed token, being masked, is decided and not prefilled).
+    Times are in seconds; that of prefill holds what the proposers take to read the prompt. `reused_tokens`
+    came from the slot's KV prefix, `prefilled_tokens` were scored without logits before the first step (the
+    healed token, being masked, is decided and not prefilled).
     The times of the steps' parts do not add up to `decode_seconds`: what commits and shows ids is in neither.
     """
 

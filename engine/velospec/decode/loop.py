@@ -74,12 +74,8 @@ class Loop:
             return FinishReason.LENGTH
         if not self._prefill(job):
             return FinishReason.DEADLINE
-        self._selector.begin()
-        if job.speculate:
-            for proposer in self._proposers.values():
-                if isinstance(proposer, LanguageAware):
-                    proposer.use_language(job.language)
-                proposer.begin(job.prompt)
+        self._begin(job)
+        job.tally.end_prefill()
         pending = job.prompt[-1]
         while True:
             verdict = self._step(job, pending)
@@ -101,8 +97,16 @@ class Loop:
             job.slot.prefill(chunk)
             self._pace.observe(len(chunk), time.perf_counter() - started)
             job.tally.prefilled_tokens += len(chunk)
-        job.tally.end_prefill()
         return _may_go_on(job)
+
+    def _begin(self, job: Job) -> None:
+        """Have the proposers read the prompt too."""
+        self._selector.begin()
+        if job.speculate:
+            for proposer in self._proposers.values():
+                if isinstance(proposer, LanguageAware):
+                    proposer.use_language(job.language)
+                proposer.begin(job.prompt)
 
     def _step(self, job: Job, pending: int) -> Verdict:
         context = len(job.slot.ids)

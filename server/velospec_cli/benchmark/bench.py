@@ -6,6 +6,7 @@ fit. A model that was not measured here before is measured first, since VeloSpec
 
 from __future__ import annotations
 
+import gc
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -171,6 +172,9 @@ class _Opener:
         profile = engine.profile
         if profile is None or not profile.cost.measured:
             _measure(engine, self.options, self.say)
+        # As the daemon does: what lives as long as the model is no work for the garbage collector.
+        gc.collect()
+        gc.freeze()
         return engine
 
     def methods(self, engine: Engine, *, ends: bool) -> list[Method]:

@@ -131,6 +131,9 @@ class Session:
                 continue  # a machine that was much slower than it seemed
             # Rivals know no end: they decode as many tokens as the reference has.
             run = method.run(prompt, length if method.name in RIVALS else plan.tokens)
+            if run.statistics is not None and method.name not in entry.runs:
+                # The model has read the prompt before; the proposers did now.
+                entry.first_token[method.name] += run.statistics.prefill_seconds
             entry.runs.setdefault(method.name, []).append(run)
         return True
 
