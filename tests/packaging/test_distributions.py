@@ -79,7 +79,9 @@ def test_the_wheel_carries_its_data(built: Built, needed: str) -> None:
     assert len(contents(built.wheel)[needed]) > 0 or needed.endswith("py.typed")
 
 
-@pytest.mark.parametrize("pattern", ["velospec_kernels/*/*.cu", "velospec_cli/demo_project/**/*.py"])
+@pytest.mark.parametrize(
+    "pattern", ["velospec_kernels/*/*.cu", "velospec_kernels/*/*.[ch]", "velospec_cli/demo_project/**/*.py"]
+)
 def test_the_wheel_carries_files_of_a_kind(built: Built, pattern: str) -> None:
     assert [name for name in contents(built.wheel) if Path(name).match(pattern)]
 
