@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -240,11 +241,33 @@ def test_an_abandoned_measurement_leaves_the_engine_as_it_was(engine: Engine) ->
     assert infill(engine, PREFIX).token_ids == before.token_ids
 
 
+def test_what_was_learned_of_acceptance_is_kept_with_the_model(engine: Engine, tmp_path: Path) -> None:
+    """In a folder of its own: the tests share the model's."""
+    model = replace(engine.model, folder=tmp_path)
+    (tmp_path / NAME).write_bytes((engine.model.folder / NAME).read_bytes())
+    first = Engine.open(model)
+    limits = Limits(max_tokens=16, ignore_end=True)
+    request = InfillRequest("a.py", "def area(width, height):\n    ", "\n", "a.py", limits)
+    first.infill(replace(request, workspace="/home/a"), CancelToken())
+    learned = first._learned.of("/home/a").to_dict()
+    assert learned
+    assert first._learned.of("/home/b").to_dict() == {}
+    first.close()
+    assert "/home/a" not in (tmp_path / "acceptance.json").read_text("utf-8")
+
+    again = Engine.open(model)
+    assert again._learned.of("/home/a").to_dict() == learned
+    again.close()
+    fresh = Engine.open(model, remember=False)
+    assert fresh._learned.of("/home/a").to_dict() == {}
+    fresh.close()
+
+
 def test_reopened_slots_go_on_with_what_was_learned(engine: Engine) -> None:
     draft = Draft((5,), "suffix", 1, 0.5)
     for _ in range(20):
         engine._learned.of().observe(draft, (5,))
     engine._configure(engine.numerics)
-    assert engine._learned.chances(draft)[0] > 0.7
+    assert engine._learned.of().chances(draft)[0] > 0.7
     request = TextRequest("reopened", "def area(width, height):", Limits(max_tokens=8))
     assert engine.generate(request, CancelToken()).statistics.new_tokens == 8

@@ -19,6 +19,7 @@ from velospec.backends.llama_cpp import (
     LlamaOptions,
     LlamaVocabulary,
     build_id,
+    native,
     open_vocabulary,
 )
 from velospec.backends.llama_cpp.backend import _chunks
@@ -62,6 +63,23 @@ def test_the_model_completes_code(backend: LlamaBackend, ids: list[int]) -> None
     backend.prefill(0, ids[:150], 0)
     repeated = scored(backend, 0, ids[150:166]).argmax(axis=1)[:-1].tolist()
     assert repeated == ids[151:166]  # the text repeats itself, which the model has noticed by now
+
+
+def test_batches_run_in_our_kernels(backend: LlamaBackend, ids: list[int]) -> None:
+    running = [kernel for kernel in native.kernels if kernel.level != "off"]
+    if not running:
+        pytest.skip("there are no kernels for this machine")
+    backend.prefill(0, ids[:8], 0)
+    before = [kernel.calls for kernel in running]
+    scored(backend, 0, ids[8:12])
+    assert all(kernel.calls > calls for kernel, calls in zip(running, before, strict=True))
+    with native.stock():
+        after = [kernel.calls for kernel in running]
+        alone = scored(backend, 0, ids[8:12])
+        assert [kernel.calls for kernel in running] == after
+    assert [kernel.level for kernel in running] != ["off"] * len(running)
+    # llama.cpp rounds the queries of attention to half precision, we do not.
+    assert np.abs(scored(backend, 0, ids[8:12]) - alone).max() < 2.0
 
 
 def test_rows_of_a_batch_equal_single_rows_bit_for_bit(backend: LlamaBackend, ids: list[int]) -> None:
