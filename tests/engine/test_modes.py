@@ -165,7 +165,7 @@ def test_where_one_row_alone_differs_fast_mode_lets_it_run_alone_and_says_what_t
 
     # What is timed is tested above; here a short look is enough.
     monkeypatch.setattr(fast, "_CONTEXT", 8)
-    monkeypatch.setattr("velospec.engine.measure_costs", lambda *_args, **_options: CostModel.default())
+    monkeypatch.setattr("velospec.measuring.measure_costs", lambda *_args, **_options: CostModel.default())
     engine = opened(own_folder, Mode.FAST)
     assert (engine._backend.min_rows, engine.profile) == (1, None)
     engine.measure()
