@@ -126,6 +126,8 @@ def test_a_terminal_of_few_characters_is_enough(arguments: tuple[str, ...], tmp_
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_an_installation_and_leaves_nothing(number: signal.Signals, tmp_path: Path) -> None:
     """The `pip` here says its process number and then waits, as for a slow network."""
+    if signal.getsignal(number) is signal.SIG_IGN:
+        pytest.skip("whoever started this run has it ignore the signal, and so all its children")
     fake = tmp_path / "modules" / "pip"
     fake.mkdir(parents=True)
     (fake / "__init__.py").write_text("")
