@@ -18,6 +18,7 @@ from typing import Any
 from velospec.control.entropy_gate import REACHES, EntropyGate
 from velospec.control.weights import MEMORY, Weight, Weights, chance_of, logit_of
 from velospec.core.draft import Draft, Verdict
+from velospec.core.ids import common_length
 
 _PLACES = (0, 1, 2, 3, 4, 4, 5, 5, 5, 6)  # classes of the position; later ones share the last
 # Each id accepted is evidence for the next: what a proposer that nothing was shipped for gains by place.
@@ -107,7 +108,7 @@ class Acceptance:
         for draft in offered:
             self.observe(draft, decided, offered)
         if offered:
-            self._note_foreseen(max(_agreement(draft.ids, decided) for draft in offered), len(decided))
+            self._note_foreseen(max(common_length(draft.ids, decided) for draft in offered), len(decided))
         self._gate.note(verdict.margins)
         self._estimated.clear()
         self._look_around()
@@ -241,9 +242,3 @@ class _Source:
 
 def _told(table: Sequence[Sequence[Weight]], same: int, other: int) -> Weight:
     return table[min(same, _MOST_TOLD)][min(other, _MOST_TOLD)]
-
-
-def _agreement(ids: Sequence[int], decided: Sequence[int]) -> int:
-    """How many of the first ids are the same."""
-    pairs = enumerate(zip(ids, decided, strict=False))
-    return next((i for i, (mine, theirs) in pairs if mine != theirs), min(len(ids), len(decided)))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from velospec.backends.base import Backend, Logits
 from velospec.core.errors import BackendError
+from velospec.core.ids import common_length
 
 
 @dataclass(slots=True)
@@ -90,8 +91,4 @@ class Slots:
 
 def common_prefix(mine: Sequence[int], theirs: Sequence[int], limit: int) -> int:
     """How many ids the two have in common from the start, at most `limit`."""
-    limit = min(limit, len(mine), len(theirs))
-    for index in range(limit):
-        if mine[index] != theirs[index]:
-            return index
-    return limit
+    return min(limit, common_length(mine, theirs))

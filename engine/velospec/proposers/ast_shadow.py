@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from velospec.backends.base import Vocabulary
 from velospec.core.draft import EMPTY, Draft, Verdict
-from velospec.proposers.cursor import before_cursor, common_length
+from velospec.core.ids import common_length
+from velospec.proposers.cursor import before_cursor
 from velospec.proposers.structure.duties import Reason
 from velospec.proposers.structure.encoding import Encoder
 from velospec.proposers.structure.places import Place, start

@@ -1,4 +1,4 @@
-"""What proposers look for in a prompt's ids: the text directly before the cursor, and what they know already.
+"""What proposers look for in a prompt's ids: the text directly before the cursor.
 
 Control tokens part a prompt into texts. Where it ends in one, it is an infill prompt that gives the prefix
 first (prefix, suffix, middle), and the prefix is the last text but one; else the last text counts.
@@ -8,13 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from itertools import pairwise
-
-
-def common_length(mine: Sequence[int], theirs: Sequence[int]) -> int:
-    """How many ids the two have in common from the start."""
-    shorter = min(len(mine), len(theirs))
-    pairs = enumerate(zip(mine, theirs, strict=False))
-    return next((place for place, (one, other) in pairs if one != other), shorter)
 
 
 def before_cursor(ids: Sequence[int], control_ids: Collection[int]) -> Sequence[int]:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from velospec.backends.base import Vocabulary
-from velospec.proposers.cursor import common_length
+from velospec.core.ids import common_length
 from velospec.proposers.motif_memory import LONGEST, Element, MotifMemory, Tail
 from velospec.proposers.structure.layout import Layout, relative
 from velospec.proposers.structure.lexing import START, Kind, Lexeme, State, lexer
