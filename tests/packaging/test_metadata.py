@@ -60,7 +60,6 @@ def test_no_lock_brings_torch(lock: str) -> None:
 
 def test_the_extras_are_those_that_the_documentation_names() -> None:
     assert set(metadata("velospec").get_all("Provides-Extra") or ()) == {
-        "structured",
         "torch",
         "serve",
         "benchmark",
