@@ -1,8 +1,8 @@
 """Run a long command behind one live line: what it does, how far it is, how long it has taken.
 
 On a terminal the line is redrawn each second; elsewhere a line is printed every 30 seconds. The command's
-whole output goes to a log file, and its end is shown when the command fails. Standard library only, since
-this runs before anything is installed.
+whole output goes to a log file, and its end is part of the error when the command fails. Standard library only,
+since this runs before anything is installed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,14 @@ _QUIET_PERIOD = 30.0  # seconds between two lines where there is no terminal
 
 
 class StepError(Exception):
-    """A command of the set-up failed; the message tells which, and where its output is kept."""
+    """A command of the set-up failed; the message tells which, and where its output is kept.
+
+    `tail` is the end of that output.
+    """
+
+    def __init__(self, message: str, tail: str) -> None:
+        super().__init__(message)
+        self.tail = tail
 
 
 def run(title: str, command: Sequence[str], log: Path, environment: Mapping[str, str], folder: Path) -> None:
@@ -62,9 +69,8 @@ def run(title: str, command: Sequence[str], log: Path, environment: Mapping[str,
             status = process.wait()
             line.finish("done" if status == 0 else "failed")
     if status != 0:
-        sys.stdout.write("".join(tail))
         message = f"{title}: failed (status {status}). The whole output is in {log}"
-        raise StepError(message)
+        raise StepError(message, "".join(tail))
 
 
 def _detail(text: str) -> str:

@@ -51,7 +51,9 @@ def main() -> int:
         with _only_one():
             return 0 if _ready(kind) else _set_up(kind)
     except progress.StepError as error:
-        sys.stderr.write(f"{error}\nRun the same command again to go on. Proxy and index are those of pip.\n")
+        sys.stderr.write(
+            f"{error.tail}{error}\nRun the same command again to go on. Proxy and index are those of pip.\n"
+        )
         return 1
     except KeyboardInterrupt:
         sys.stderr.write("\nInterrupted. Run the same command again to go on.\n")
@@ -84,11 +86,28 @@ def _set_up(kind: str) -> int:
     if kind == "dev" and not (shutil.which("node") and shutil.which("npm")):
         node = ["--no-deps", "--require-hashes", "-r", str(LOCKS / "node.txt")]
         _pip("Installing Node for a test of an editor's library", "install", *node)
+    if kind == "dev":
+        _second_engine()
     _stamp(kind).write_text(_key(kind), encoding="utf-8")
     if kind == "dev":  # it holds all that the light set-up does
         _stamp("base").write_text(_key("base"), encoding="utf-8")
     _unfinished().unlink()
     return 0
+
+
+def _second_engine() -> None:
+    """Install xgrammar for the tests of that engine, where pip finds a CPU build of the torch it needs.
+
+    Most indexes have none; then nothing is fetched, and those tests are skipped.
+    """
+    try:
+        torch = ["--no-deps", "-r", str(LOCKS / "torch-cpu.txt")]
+        _pip("Installing torch, CPU build, for tests of xgrammar (200 MB)", "install", *torch)
+        locked = ["--no-deps", "--require-hashes", "-r", str(LOCKS / "torch.txt")]
+        _pip("Installing xgrammar for its tests", "install", *locked)
+        _run("Checking xgrammar", [str(_python()), "-c", "import xgrammar"], "xgrammar-check")
+    except progress.StepError as error:
+        sys.stdout.write(f"Left out, and its tests with it. {error}\n")
 
 
 def _compile() -> Path:
@@ -172,8 +191,8 @@ def _stamp(kind: str) -> Path:
 
 def _key(kind: str) -> str:
     """Changes whenever what is installed would: the locks, the package's metadata, the flags, the folder."""
-    locks = [LOCKS / name for name in (f"{kind}.txt", "native.txt", "build.txt", "node.txt")]
-    files = [*locks, ROOT / "pyproject.toml", Path(__file__)]
+    names = [f"{kind}.txt", "native.txt", "build.txt", "node.txt", "torch.txt", "torch-cpu.txt"]
+    files = [*(LOCKS / name for name in names), ROOT / "pyproject.toml", Path(__file__)]
     return _digest(*(file.read_bytes() for file in files), _flags().encode(), str(VENV).encode())
 
 

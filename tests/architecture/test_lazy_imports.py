@@ -12,7 +12,17 @@ from tests.support.repository import clean_environment, command
 
 NATIVE = {"llama_cpp", "torch", "triton", "xgrammar"}
 # Beside those, what costs a noticeable part of a second or belongs to one layer alone.
-HEAVY = NATIVE | {"gguf", "huggingface_hub", "lsprotocol", "msgpack", "numpy", "pygls", "tree_sitter"}
+HEAVY = NATIVE | {
+    "gguf",
+    "huggingface_hub",
+    "jsonschema",
+    "llguidance",
+    "lsprotocol",
+    "msgpack",
+    "numpy",
+    "pygls",
+    "tree_sitter",
+}
 
 
 def imported(*arguments: str, folder: Path) -> set[str]:

@@ -82,14 +82,14 @@ def test_the_locks_satisfy_the_project(lock: str) -> None:
 
 def test_the_locks_agree_with_each_other() -> None:
     dev = locked("dev.txt")
-    for lock in ("base.txt", "build.txt"):
+    for lock in ("base.txt", "build.txt", "torch.txt"):
         assert {name: dev[name] for name in locked(lock) if name in dev} == {
             name: version for name, version in locked(lock).items() if name in dev
         }
     assert set(locked("base.txt")) <= set(dev)
 
 
-@pytest.mark.parametrize("lock", ["base.txt", "dev.txt", "native.txt", "node.txt"])
+@pytest.mark.parametrize("lock", ["base.txt", "dev.txt", "native.txt", "node.txt", "torch.txt"])
 def test_every_locked_version_has_its_hash(lock: str) -> None:
     text = (LOCKS / lock).read_text(encoding="utf-8")
     entries = re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE)[1:]
@@ -100,6 +100,21 @@ def test_every_locked_version_has_its_hash(lock: str) -> None:
 def test_the_native_package_is_asked_for_in_the_same_range_everywhere() -> None:
     [asked] = [line for line in lines(LOCKS / "native.in") if not line.startswith("#")]
     assert asked in project()["project"]["dependencies"]
+
+
+def test_the_second_engine_is_asked_for_in_the_same_range_everywhere() -> None:
+    [asked] = [line for line in lines(LOCKS / "torch.in") if line.startswith("xgrammar")]
+    assert asked in project()["project"]["optional-dependencies"]["torch"]
+
+
+def test_torch_is_locked_to_builds_for_the_cpu() -> None:
+    wanted = [Requirement(line) for line in lines(LOCKS / "torch-cpu.txt") if not line.startswith("#")]
+    linux = {"sys_platform": "linux"}
+    [chosen] = [r for r in wanted if r.marker and r.marker.evaluate(linux)]
+    assert str(chosen.specifier).endswith("+cpu")
+    assert {r.name for r in wanted} == {"torch"}
+    [range_] = [r for r in project()["project"]["optional-dependencies"]["torch"] if r.startswith("torch>")]
+    assert all(Requirement(range_).specifier.contains(spec.version) for r in wanted for spec in r.specifier)
 
 
 def test_the_build_tool_is_the_same_everywhere() -> None:

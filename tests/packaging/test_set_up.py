@@ -154,6 +154,23 @@ def test_a_killed_set_up_starts_over_in_a_folder_with_an_odd_name(tmp_path: Path
     assert (second.returncode, second.stdout, second.stderr) == (0, "", "")
 
 
+def test_a_set_up_without_a_cpu_build_of_torch_goes_on_and_says_what_is_left_out(tmp_path: Path) -> None:
+    for folder in ("scripts", "requirements"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / ".venv")], check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", "import setup; setup._second_engine()"],
+        cwd=tmp_path / "scripts",
+        env={**clean_environment(), "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    assert "Left out, and its tests with it. Installing torch" in result.stdout
+    assert "torch==2.13.0" in (tmp_path / ".cache" / "log" / "pip-install.log").read_text(encoding="utf-8")
+
+
 def test_the_progress_of_a_compile_is_shown_and_kept(
     progress: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -180,12 +197,9 @@ def test_lines_of_the_tools_are_understood(progress: ModuleType, line: str, show
     assert progress._detail(line) == shown
 
 
-def test_a_failed_step_shows_the_end_of_its_output(
-    progress: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failed_step_carries_the_end_of_its_output(progress: ModuleType, tmp_path: Path) -> None:
     script = "[print(f'line {i}') for i in range(100)]; raise SystemExit(3)"
-    with pytest.raises(progress.StepError, match=r"Compiling: failed \(status 3\).*it\.log"):
+    with pytest.raises(progress.StepError, match=r"Compiling: failed \(status 3\).*it\.log") as failed:
         progress.run("Compiling", [sys.executable, "-c", script], tmp_path / "it.log", os.environ, tmp_path)
-    shown = capsys.readouterr().out
-    assert "line 99" in shown
-    assert "line 10\n" not in shown
+    assert "line 99" in failed.value.tail
+    assert "line 10\n" not in failed.value.tail
