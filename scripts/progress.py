@@ -1,8 +1,8 @@
 """Run a long command behind one live line: what it does, how far it is, how long it has taken.
 
 On a terminal the line is redrawn each second; elsewhere a line is printed every 30 seconds. The command's
-whole output goes to a log file, and its end is part of the error when the command fails. Standard library only,
-since this runs before anything is installed.
+whole output goes to a log file, and its end is part of the error when the command fails. Standard library
+only, since this runs before anything is installed.
 """
 
 from __future__ import annotations
