@@ -56,6 +56,9 @@ class Drafting:
     control: Control = Control.SELECTOR
     length: int = 8  # of every draft under FIXED
     entropy_gate: bool = True  # whether the target's margins scale what the selector expects
+    grammar_trims: bool = (
+        True  # whether the grammar is asked about drafts too, not only about the target's choices
+    )
     draft_model: InstalledModel | None = None  # a smaller model with the same tokenizer, asked where it pays
 
     def __post_init__(self) -> None:
@@ -78,7 +81,7 @@ def policy_of(drafting: Drafting, acceptance: Estimate, cost: Cost, min_rows: in
         case Control.ADAPTIVE_K:
             return AdaptiveK(cost, min_rows=min_rows)
         case Control.DENSITY:
-            return DensityK(cost, lambda: 1.0, min_rows=min_rows)  # no request has a grammar yet
+            return DensityK(cost, min_rows=min_rows)
         case Control.FIXED:
             return FixedK(cost, drafting.length, min_rows=min_rows)
 

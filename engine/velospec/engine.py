@@ -304,7 +304,14 @@ class Engine:
             worth = Worth(self._learned, self._cost, min_rows=self._backend.min_rows)
             proposers.append(Consulted(self._second.proposer, worth))
         rollback = self._backend.can_rollback
-        return Decoder(self._backend, proposers, policy, rollback=rollback, healing=self._healing)
+        return Decoder(
+            self._backend,
+            proposers,
+            policy,
+            rollback=rollback,
+            healing=self._healing,
+            trims=self._drafting.grammar_trims,
+        )
 
     def _configure(self, numerics: Numerics) -> None:
         """Reopen the slots, empty, under `numerics`."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from velospec.backends.llama_cpp import LlamaVocabulary
+from velospec.constraints.base import GrammarCursor
+from velospec.constraints.compiler import GrammarCompiler
+from velospec.core.grammar import Grammar
 from velospec.core.request import InfillRequest, TextRequest
 from velospec.decode.decoder import Task
 from velospec.models.infill import InfillFormat
@@ -33,11 +36,12 @@ class TaskMaker:
         self._vocabulary = vocabulary
         self._override = override
         self._infill: InfillFormat | None = None
+        self._grammars = GrammarCompiler(vocabulary)
 
     def make(self, request: InfillRequest | TextRequest, window: int) -> Task:
         """The task of `request`; an infill prompt has at most `window` ids.
 
-        Raises InfillError, ContextError.
+        Raises InfillError, ContextError, GrammarError.
         """
         return self._at_cursor(request, window) if isinstance(request, InfillRequest) else self._text(request)
 
@@ -53,6 +57,7 @@ class TaskMaker:
             language=detect(request.path, request.prefix + request.suffix),
             sampling=request.sampling,
             workspace=request.workspace,
+            grammar=self._cursor(request.grammar, prompt.heal),
         )
 
     def _text(self, request: TextRequest) -> Task:
@@ -69,7 +74,11 @@ class TaskMaker:
             language=detect("", request.prompt),
             sampling=request.sampling,
             workspace=request.workspace,
+            grammar=self._cursor(request.grammar),
         )
+
+    def _cursor(self, grammar: Grammar | None, heal: bytes = b"") -> GrammarCursor | None:
+        return None if grammar is None else self._grammars.start(grammar, heal)
 
     def _format(self) -> InfillFormat:
         if self._infill is None:

@@ -23,6 +23,12 @@ class Only:
         self.ids = np.array(ids, dtype=np.int32)
         self.asked: list[tuple[int, ...]] = []
 
+    slow_masks = False
+
+    def allows(self, ahead: Sequence[int], token: int) -> bool:
+        allowed = self.allowed(ahead)
+        return allowed is None or token in allowed
+
     def allowed(self, ahead: Sequence[int]) -> Ids | None:
         self.asked.append(tuple(ahead))
         return self.ids
@@ -87,7 +93,7 @@ def test_nothing_allowed_is_an_error() -> None:
 def test_constraint_is_asked_row_by_row_with_what_is_ahead() -> None:
     only = Only(1, 2, 3)
     GreedyVerifier().decide(rows(peak(1), peak(2), peak(0)), Draft((1, 2), "test"), only)
-    assert only.asked == [(), (1,), (1, 2)]
+    assert list(dict.fromkeys(only.asked)) == [(), (1,), (1, 2)]
 
 
 def test_logits_are_left_as_they_are() -> None:

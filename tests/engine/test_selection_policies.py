@@ -35,7 +35,9 @@ def test_a_fixed_length_is_of_the_first_draft_on_offer() -> None:
     ("density", "length"), [(0.0, 8), (0.004, 8), (0.005, 4), (0.019, 4), (0.02, 1), (1.0, 1)]
 )
 def test_the_density_rule_is_the_published_table(density: float, length: int) -> None:
-    assert len(DensityK(FlatCost(), lambda: density).choose([LONG])) == length
+    policy = DensityK(FlatCost())
+    policy.look(density)
+    assert len(policy.choose([LONG])) == length
 
 
 def test_the_window_lengthens_by_one_up_to_twelve() -> None:

@@ -1,7 +1,7 @@
 """The constraint protocol: which token ids may come next, decided per row of a batch.
 
-Thin for now: its one implementation is token healing (`constraints/healing.py`). Grammars implement the
-same protocol.
+A constraint stands behind the decided ids. What it is asked of ids `ahead` of these, the draft's, leaves it
+there, however often and in whatever order it is asked.
 """
 
 from __future__ import annotations
@@ -18,11 +18,17 @@ Ids = npt.NDArray[np.int32]
 class Constraint(Protocol):
     """A cursor in the allowed continuations, moved by the ids that are decided."""
 
-    def allowed(self, ahead: Sequence[int]) -> Ids | None:
-        """The sorted ids allowed after the decided ids and the draft ids `ahead`; None if all are.
+    @property
+    def slow_masks(self) -> bool:
+        """Whether `allowed` takes so long that single ids had better be asked about by `allows`."""
+        ...
 
-        Does not move the cursor.
-        """
+    def allowed(self, ahead: Sequence[int]) -> Ids | None:
+        """The sorted ids allowed after the decided ids and the draft ids `ahead`; None if all are."""
+        ...
+
+    def allows(self, ahead: Sequence[int], token: int) -> bool:
+        """Whether `token` is allowed there. The ids `ahead` are themselves allowed."""
         ...
 
     def trim(self, ids: Sequence[int]) -> int:
@@ -31,4 +37,34 @@ class Constraint(Protocol):
 
     def advance(self, ids: Sequence[int]) -> None:
         """Move the cursor over decided `ids`."""
+        ...
+
+
+class GrammarCursor(Constraint, Protocol):
+    """What the constraint of a grammar has besides."""
+
+    forced_tokens: int
+    """Decided ids that lay wholly in text that the grammar left no choice about."""
+
+    @property
+    def seconds(self) -> float:
+        """Spent in it so far: on masks, forced text, moves and their reversal."""
+        ...
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing but an end token may follow the decided ids."""
+        ...
+
+    @property
+    def accepting(self) -> bool:
+        """Whether an end token may follow the decided ids."""
+        ...
+
+    def density(self, ahead: Sequence[int] = ()) -> float:
+        """The allowed share of the vocabulary, 0 to 1; 1 where masks are too slow to find out."""
+        ...
+
+    def forced(self, ahead: Sequence[int] = ()) -> bytes:
+        """The bytes that every continuation begins with; empty where there is a choice at once."""
         ...

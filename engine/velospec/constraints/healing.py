@@ -47,6 +47,8 @@ class Healing:
         self._table = table
         self._left = heal
 
+    slow_masks = False
+
     def allowed(self, ahead: Sequence[int]) -> Ids | None:
         left = self._left
         for token in ahead:
@@ -54,6 +56,9 @@ class Healing:
                 break
             left = left[len(self._table.piece(token)) :]
         return self._table.matching(left) if left else None
+
+    def allows(self, ahead: Sequence[int], token: int) -> bool:
+        return self.trim((*ahead, token)) > len(ahead)
 
     def trim(self, ids: Sequence[int]) -> int:
         left = self._left

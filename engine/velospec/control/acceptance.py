@@ -2,10 +2,11 @@
 
 A logistic regression over what is known before the id is scored: the proposer's own guess, its evidence and
 the position; whether other drafts on offer say the same or something else; the class of the id and, in this
-process only, the id itself; how many of the last ids were foreseen by anyone; and how sure the target has
-been (`entropy_gate`). Every draft on offer teaches, also one that was not scored or was cut short, since it
-is compared with what the target decided. Weights begin with shipped values and never stop learning, so that
-the estimate follows the text at hand. Knows no costs.
+process only, the id itself; how many of the last ids were foreseen by anyone; how sure the target has been
+(`entropy_gate`); and, under a grammar, what share of the vocabulary that allows. Every draft on offer
+teaches, also one that was not scored or was cut short, since it is compared with what the target decided.
+Weights begin with shipped values and never stop learning, so that the estimate follows the text at hand.
+Knows no costs.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ _PLACES = (0, 1, 2, 3, 4, 4, 5, 5, 5, 6)  # classes of the position; later ones 
 # Each id accepted is evidence for the next: what a proposer that nothing was shipped for gains by place.
 _GROWTH = (0.0, 0.5, 0.9, 1.3, 1.7, 2.2, 2.8)
 _MOST_TOLD = 3  # drafts that say the same, or another thing: more count as so many
+_DENSITIES = (0.0005, 0.005, 0.02, 0.1, 0.5, 0.9)  # bounds of the classes of the grammar's density
 _LEVELS = (0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 0.95)  # bounds of the classes of the share of ids foreseen
 _RECENT = 0.8  # what an id leaves of that share before it
 _ID_FIRMNESS = 3.0  # an id differs from its class sooner than a class from all
@@ -63,15 +65,26 @@ class Acceptance:
             [self._weights.get(f"foreseen {level} {reach}") for reach in range(REACHES)]
             for level in range(len(_LEVELS) + 1)
         ]
+        self._densities = [
+            [self._weights.get(f"density {level} {reach}") for reach in range(REACHES)]
+            for level in range(len(_DENSITIES) + 1)
+        ]
         self.begin()
 
     def begin(self) -> None:
         """A request begins: what was noted of the text before holds no longer."""
         # What was estimated in this step, by the draft's identity: learning needs it again.
         self._estimated: dict[tuple[int, ...], _Estimate] = {}
+        self._density = 1.0
         self._share = math.nan  # of the last ids that a draft on offer foresaw
         self._gate.begin()
         self._look_around()
+
+    def look(self, density: float) -> None:
+        """The next step stands where the grammar allows this share of the vocabulary; 1 without one."""
+        if density != self._density:
+            self._density = density
+            self._look_around()
 
     def chances(self, draft: Draft, offered: Sequence[Draft] = ()) -> list[float]:
         """The chance, 0 to 1, of each id of `draft` to be accepted if all before it are. About 1 us an id.
@@ -159,8 +172,10 @@ class Acceptance:
         """Put together what is known of the place in the text, for each reach."""
         known = not math.isnan(self._share)
         foreseen = self._foreseen[bisect_right(_LEVELS, self._share)] if known else []
+        dense = self._densities[bisect_right(_DENSITIES, self._density)] if self._density < 1 else []
         self._around = [
-            [*self._gate.weights(reach), *foreseen[reach : reach + 1]] for reach in range(REACHES)
+            [*self._gate.weights(reach), *foreseen[reach : reach + 1], *dense[reach : reach + 1]]
+            for reach in range(REACHES)
         ]
 
     def _source(self, proposer: str) -> _Source:

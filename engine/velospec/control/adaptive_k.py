@@ -8,7 +8,7 @@ configuration C4); `FixedK` what prompt lookup does. Know no ids.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from velospec.control.policy import Cost
 from velospec.core.draft import EMPTY, Draft, Verdict
@@ -36,6 +36,9 @@ class FixedK:
     def begin(self) -> None:
         """Nothing is remembered of the request before."""
 
+    def look(self, density: float) -> None:
+        """A length that is fixed does not depend on it."""
+
     def choose(self, drafts: Sequence[Draft], context: int = 0) -> Draft:  # noqa: ARG002  (a protocol)
         return next((draft.cut(self.length()) for draft in drafts), EMPTY)
 
@@ -50,14 +53,16 @@ class FixedK:
 class DensityK(FixedK):
     """The policy of a length by the share of the vocabulary that the grammar allows."""
 
-    def __init__(self, cost: Cost, density: Callable[[], float], *, min_rows: int = 1) -> None:
-        """`density` tells the share at the place of the next id: 1 where there is no grammar."""
+    def __init__(self, cost: Cost, *, min_rows: int = 1) -> None:
         super().__init__(cost, _LENGTH_ELSEWHERE, min_rows=min_rows)
-        self._density = density
 
-    def length(self) -> int:
-        density = self._density()
-        return next((length for bound, length in _DENSITIES if density < bound), self._length)
+    def look(self, density: float) -> None:
+        self._length = length_for(density)
+
+
+def length_for(density: float) -> int:
+    """The published length where the grammar allows `density`, a share from 0 to 1, of the vocabulary."""
+    return next((length for bound, length in _DENSITIES if density < bound), _LENGTH_ELSEWHERE)
 
 
 class AdaptiveK(FixedK):

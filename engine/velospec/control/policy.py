@@ -23,6 +23,10 @@ class Estimate(Protocol):
         """A request begins."""
         ...
 
+    def look(self, density: float) -> None:
+        """The next step stands where the grammar allows this share of the vocabulary; see `Policy.look`."""
+        ...
+
     def walk(self, draft: Draft, offered: Sequence[Draft] = ()) -> Iterator[float]:
         """The chance of each id of `draft` to be accepted if all before it are, made as it is asked for.
 
@@ -42,6 +46,10 @@ class Policy(Protocol):
 
     def begin(self) -> None:
         """A request begins."""
+        ...
+
+    def look(self, density: float) -> None:
+        """The next step stands where the grammar allows this share of the vocabulary; 1 without one."""
         ...
 
     def choose(self, drafts: Sequence[Draft], context: int = 0) -> Draft:

@@ -40,6 +40,10 @@ class Selector:
         self._acceptance.begin()
         self._guard.begin()
 
+    def look(self, density: float) -> None:
+        """Take the share of the vocabulary that the grammar allows as evidence of what drafts are worth."""
+        self._acceptance.look(density)
+
     def choose(self, drafts: Sequence[Draft], context: int = 0) -> Draft:
         """The best of `drafts`, cut to its best length; EMPTY where none pays.
 

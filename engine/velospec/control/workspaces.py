@@ -41,6 +41,9 @@ class Acceptances:
     def begin(self) -> None:
         self._current.begin()
 
+    def look(self, density: float) -> None:
+        self._current.look(density)
+
     def walk(self, draft: Draft, offered: Sequence[Draft] = ()) -> Iterator[float]:
         return self._current.walk(draft, offered)
 

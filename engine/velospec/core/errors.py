@@ -53,6 +53,12 @@ class ContextError(VeloSpecError):
     code = "context"
 
 
+class GrammarError(VeloSpecError):
+    """A grammar or schema cannot be enforced, or the text before the cursor does not fit it."""
+
+    code = "grammar"
+
+
 class BackendError(VeloSpecError):
     """The backend refused an operation (a decode or a KV rollback failed)."""
 
@@ -99,6 +105,7 @@ ERRORS: dict[str, type[VeloSpecError]] = {
         InfillError,
         ChatError,
         ContextError,
+        GrammarError,
         BackendError,
         DaemonError,
         NativeCrashError,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from velospec.core.errors import SettingsError
+from velospec.core.grammar import Grammar
 from velospec.core.statistics import Statistics
 
 _LARGEST_SEED = 2**64 - 1
@@ -95,6 +96,7 @@ class InfillRequest:
     speculate: bool = True
     sampling: Sampling = field(default_factory=Sampling)
     workspace: str = ""  # what was learned of acceptance is kept apart by it; never leaves this machine
+    grammar: Grammar | None = None  # what the text must obey
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,7 @@ class TextRequest:
     special: bool = False
     sampling: Sampling = field(default_factory=Sampling)
     workspace: str = ""  # what was learned of acceptance is kept apart by it; never leaves this machine
+    grammar: Grammar | None = None  # what the text must obey
 
 
 @dataclass(frozen=True, slots=True)

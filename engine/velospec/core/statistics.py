@@ -46,6 +46,8 @@ class Statistics:
     propose_seconds: float = 0.0  # drafting and choosing
     score_seconds: float = 0.0  # in the model
     decide_seconds: float = 0.0  # comparing with the target, and learning from it
+    grammar_seconds: float = 0.0  # of these, in the grammar: masks, forced text, moves and their reversal
+    forced_tokens: int = 0  # of the new ones, lying wholly in text that the grammar left no choice about
     accepted_at: tuple[int, ...] = field(default=())  # [i]: drafts whose position i was accepted
     drafted_at: tuple[int, ...] = field(default=())  # [i]: drafts that had a position i
     rows: tuple[int, ...] = field(default=())  # [k]: batches of k rows

@@ -20,6 +20,7 @@ class Step:
     score_seconds: float  # in the model
     decide_seconds: float  # comparing with the target, and learning from it
     expected_seconds: float  # what the cost model expected of the batch
+    density: float = 1.0  # the share of the vocabulary that the grammar allowed before it; 1 without one
 
 
 OnStep = Callable[[Step], None]

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from velospec.backends.base import Backend
+from velospec.constraints.base import Constraint, GrammarCursor
+from velospec.constraints.both import Both
 from velospec.constraints.healing import ByteTable, Healing
 from velospec.control.policy import Policy
 from velospec.core.cancellation import CancelToken
@@ -40,12 +42,13 @@ class Task:
     language: str = ""  # of the text before the cursor; empty where it is not known
     sampling: Sampling = field(default_factory=Sampling)
     workspace: str = ""  # whose acceptance counts
+    grammar: GrammarCursor | None = None  # at the beginning of the answer; used up
 
 
 class Decoder:
     """Completes tasks one at a time on one backend."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all but the parts it decodes with by name
         self,
         backend: Backend,
         proposers: Sequence[Proposer],
@@ -54,16 +57,18 @@ class Decoder:
         rollback: bool = True,
         prefill_chunk: int = 64,
         healing: ByteTable | None = None,
+        trims: bool = True,
     ) -> None:
         """`rollback` says whether the backend can take back rows of a batch; without it nothing is drafted.
 
         `prefill_chunk` is the most ids read between two looks at the deadline; 64 read nearly as fast as
         more (97 % on a two-core machine), and are over in a fifth of a second there. `healing` is the table
-        of this vocabulary, where it was made already.
+        of this vocabulary, where it was made already. `trims` False scores drafts that the grammar forbids.
         """
         vocabulary = backend.vocabulary
         self._backend = backend
         self._rollback = rollback
+        self._trims = trims
         self._table = healing or ByteTable(vocabulary)
         self.slots = Slots(backend)
         self._greedy = GreedyVerifier(vocabulary.control_ids - vocabulary.end_ids, vocabulary.end_ids)
@@ -105,7 +110,9 @@ class Decoder:
             prompt=task.ids,
             output=output,
             verifier=self._verifier(task),
-            constraint=Healing(self._table, task.heal) if task.heal else None,
+            constraint=self._constraint(task),
+            grammar=task.grammar,
+            trims=self._trims,
             cancel=cancel,
             deadline=deadline,
             tally=Tally(len(task.ids), len(slot.ids)),
@@ -116,7 +123,15 @@ class Decoder:
         finish = self._loop.run(job)
         text, kept = output.close()
         slot.reuse(len(task.ids) + kept)
-        return Completion(text, tuple(output.ids[:kept]), finish, job.tally.statistics(output.decided))
+        return Completion(
+            text, tuple(output.ids[:kept]), finish, job.tally.statistics(output.decided, task.grammar)
+        )
+
+    def _constraint(self, task: Task) -> Constraint | None:
+        if not task.heal:
+            return task.grammar
+        healing = Healing(self._table, task.heal)
+        return healing if task.grammar is None else Both(healing, task.grammar)
 
     def _verifier(self, task: Task) -> Verifier:
         if task.sampling.plain:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from velospec.constraints.base import Constraint
+from velospec.constraints.base import Constraint, GrammarCursor
 from velospec.control.policy import Policy
 from velospec.core.cancellation import CancelToken
 from velospec.core.draft import EMPTY, Draft, Verdict
@@ -22,7 +22,7 @@ from velospec.decode.output import Output
 from velospec.decode.pace import Pace
 from velospec.decode.slots import Slot
 from velospec.decode.tally import Tally
-from velospec.proposers.base import Costly, LanguageAware, Proposer, Watching
+from velospec.proposers.base import Costly, GrammarAware, LanguageAware, Proposer, Watching
 from velospec.verify.base import Verifier
 
 
@@ -39,6 +39,8 @@ class Job:
     deadline: float | None  # on the clock of time.monotonic, beside the token's own
     tally: Tally
     speculate: bool
+    grammar: GrammarCursor | None = None  # part of `constraint`, which is what restricts
+    trims: bool = True  # whether drafts are cut before what the constraint forbids
     language: str = ""  # for proposers that are LanguageAware
     on_step: OnStep | None = None
 
@@ -82,6 +84,8 @@ class Loop:
             finish = job.output.extend(verdict.ids)
             if finish is not None:
                 return finish
+            if job.grammar is not None and job.grammar.complete:
+                return FinishReason.END  # the only choice that is left to the target
             if not _may_go_on(job):
                 return FinishReason.DEADLINE
             pending = verdict.bonus
@@ -106,11 +110,15 @@ class Loop:
             for proposer in self._proposers.values():
                 if isinstance(proposer, LanguageAware):
                     proposer.use_language(job.language)
+                if isinstance(proposer, GrammarAware):
+                    proposer.use_grammar(job.grammar)
                 proposer.begin(job.prompt)
 
     def _step(self, job: Job, pending: int) -> Verdict:
         context = len(job.slot.ids)
         started = time.perf_counter()
+        density = 1.0 if job.grammar is None else job.grammar.density()
+        self._selector.look(density)
         offered = self._propose(job, context)
         draft = self._selector.choose(offered, context) if offered else EMPTY
         proposed = time.perf_counter()
@@ -131,6 +139,7 @@ class Loop:
             score_seconds=scored - proposed,
             decide_seconds=time.perf_counter() - scored,
             expected_seconds=expected,
+            density=density,
         )
         job.tally.step(step)
         if job.on_step is not None:
@@ -171,7 +180,7 @@ def _trim(draft: Draft, job: Job) -> Draft:
     final, length = job.verifier.final, len(draft)
     if not final.isdisjoint(draft.ids):
         length = next(i for i, token in enumerate(draft.ids) if token in final)
-    if job.constraint is not None:
+    if job.constraint is not None and job.trims:
         length = min(length, job.constraint.trim(draft.ids[:length]))
     return draft.cut(length)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
+from velospec.constraints.base import GrammarCursor
 from velospec.core.statistics import ProposerCount, Statistics
 from velospec.core.step import Step
 
@@ -45,7 +46,7 @@ class Tally:
         if step.verdict.draft.ids:
             self._count_draft(step)
 
-    def statistics(self, new_tokens: int) -> Statistics:
+    def statistics(self, new_tokens: int, grammar: GrammarCursor | None = None) -> Statistics:
         """What was counted so far; `new_tokens` is the number of ids decided up to the end."""
         now = time.perf_counter()
         prefilled = self.prefilled or now
@@ -63,6 +64,8 @@ class Tally:
             propose_seconds=self.propose_seconds,
             score_seconds=self.score_seconds,
             decide_seconds=self.decide_seconds,
+            grammar_seconds=grammar.seconds if grammar is not None else 0.0,
+            forced_tokens=grammar.forced_tokens if grammar is not None else 0,
             accepted_at=tuple(self.accepted),
             drafted_at=tuple(self.drafted),
             rows=tuple(self.rows),

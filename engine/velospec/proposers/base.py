@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+import numpy.typing as npt
+
 from velospec.core.draft import Draft, Verdict
 from velospec.core.price import Price
 
@@ -44,6 +47,40 @@ class LanguageAware(Protocol):
 
         Told before each `begin`.
         """
+        ...
+
+
+class GrammarView(Protocol):
+    """What a proposer may ask of the grammar; `constraints.base.GrammarCursor` is one."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing but an end token may follow what was decided so far."""
+        ...
+
+    def trim(self, ids: Sequence[int]) -> int:
+        """How many of the draft `ids` are allowed, counted from the first."""
+        ...
+
+    def allows(self, ahead: Sequence[int], token: int) -> bool:
+        """Whether `token` is allowed after what was decided so far and the allowed ids `ahead`."""
+        ...
+
+    def allowed(self, ahead: Sequence[int]) -> npt.NDArray[np.int32] | None:
+        """The sorted ids allowed there; None if all are."""
+        ...
+
+    def forced(self, ahead: Sequence[int] = ()) -> bytes:
+        """The bytes that every continuation begins with; empty where there is a choice at once."""
+        ...
+
+
+@runtime_checkable
+class GrammarAware(Protocol):
+    """What a proposer that drafts by the grammar of the request has besides."""
+
+    def use_grammar(self, grammar: GrammarView | None) -> None:
+        """The grammar of the next request, moved by the loop before `extend`; told before each `begin`."""
         ...
 
 

@@ -11,10 +11,13 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from velospec.backends.base import Logits
-from velospec.constraints.base import Constraint, Ids
+from velospec.constraints.base import Constraint
 from velospec.core.draft import Draft, Verdict
 from velospec.verify.base import Choice, follow
 from velospec.verify.candidates import Candidates, Row
+from velospec.verify.distribution import largest
+
+_MOST_ASKED = 256  # ids that are asked about, one by one, before a slow mask is made
 
 
 class GreedyVerifier:
@@ -38,20 +41,37 @@ class GreedyVerifier:
         """See `Verifier.decide`."""
 
         def choose(index: int) -> Choice:
-            allowed = constraint.allowed(draft.ids[:index]) if constraint is not None else None
-            return self._choose(logits[index], allowed)
+            return self._choose(logits[index], constraint, draft.ids[:index])
 
         return follow(draft, choose)
 
-    def _choose(self, row: Row, allowed: Ids | None) -> Choice:
-        if allowed is None:
-            # The cheap path: no copy, since the winner and the runner-up may nearly always be taken.
-            choice = _unmasked(row, self.banned)
+    def _choose(self, row: Row, constraint: Constraint | None, ahead: Sequence[int]) -> Choice:
+        """The choice in `row`, as a mask would make it, though mostly without one.
+
+        Where the likeliest id is allowed, no mask could change that; the margin is then over the likeliest
+        other id, allowed or not, which is the least that it can be.
+        """
+        choice = _unmasked(row, self.banned)
+        if choice is not None and (constraint is None or constraint.allows(ahead, choice.token)):
+            return choice
+        if constraint is not None and constraint.slow_masks:
+            choice = self._by_asking(row, constraint, ahead)
             if choice is not None:
                 return choice
+        allowed = constraint.allowed(ahead) if constraint is not None else None
         candidates = Candidates.of(row, allowed, self._banned_ids)
         place, margin = candidates.best()
         return Choice(candidates.id_at(place), margin)
+
+    def _by_asking(self, row: Row, constraint: Constraint, ahead: Sequence[int]) -> Choice | None:
+        """The likeliest id that is allowed, found by asking about one after the other; None if none soon."""
+        candidates = Candidates.of(row, None, self._banned_ids)
+        values = np.where(np.isnan(candidates.values), -np.inf, candidates.values)
+        likeliest = largest(values, min(_MOST_ASKED, values.size))
+        for token in likeliest[np.argsort(-values[likeliest], kind="stable")].tolist():
+            if np.isfinite(values[token]) and constraint.allows(ahead, token):
+                return Choice(token, 0.0)
+        return None
 
 
 def _unmasked(row: Row, banned: frozenset[int]) -> Choice | None:

@@ -1,0 +1,70 @@
+"""Grammars made ready for one model's vocabulary, by the engine that is there; compiled ones are kept."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import replace
+from functools import lru_cache
+from typing import Literal
+
+from velospec.backends.base import Vocabulary
+from velospec.constraints.cursor import GrammarConstraint
+from velospec.constraints.matcher import CompiledGrammar, Engine
+from velospec.core.errors import GrammarError
+from velospec.core.grammar import Grammar
+
+EngineName = Literal["auto", "llguidance", "xgrammar"]
+
+_MOST_KEPT = 64  # compiled grammars
+_REMEDIES = {
+    "llguidance": "Install it: pip install llguidance",
+    "xgrammar": "Install it: pip install 'velospec[torch]'",
+}
+
+
+class GrammarCompiler:
+    """Compiles grammars for `vocabulary`; loads its engine with the first one.
+
+    `auto` takes llguidance, which is part of the light install, or else xgrammar.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, engine: EngineName = "auto") -> None:
+        self._vocabulary = vocabulary
+        self._wanted = engine
+        self._engine: Engine | None = None
+        self.compile = lru_cache(maxsize=_MOST_KEPT)(self._compile)
+
+    def start(self, grammar: Grammar, heal: bytes = b"") -> GrammarConstraint:
+        """The constraint of one answer.
+
+        `heal` are bytes at the end of `grammar.after` that the answer begins with once more (token healing).
+        Raises GrammarError.
+        """
+        after = grammar.after.encode("utf-8", "replace").removesuffix(heal)
+        compiled = self.compile(replace(grammar, after=""))  # so that it is found again for other texts
+        return GrammarConstraint(compiled.matcher(after), self._vocabulary)
+
+    @property
+    def engine(self) -> Engine:
+        """The engine in use. Raises GrammarError where it is not installed."""
+        if self._engine is None:
+            self._engine = _open(self._wanted, self._vocabulary)
+        return self._engine
+
+    def _compile(self, grammar: Grammar) -> CompiledGrammar:
+        return self.engine.compile(grammar)
+
+
+def _open(wanted: EngineName, vocabulary: Vocabulary) -> Engine:
+    name = wanted
+    if name == "auto":
+        name = "llguidance" if importlib.util.find_spec("llguidance") else "xgrammar"
+    if importlib.util.find_spec(name) is None:
+        raise GrammarError(f"The grammar engine {name} is not installed.", _REMEDIES[name])
+    if name == "llguidance":
+        from velospec.constraints.llguidance import LlguidanceEngine  # noqa: PLC0415 - loaded when first used
+
+        return LlguidanceEngine(vocabulary)
+    from velospec.constraints.xgrammar import XgrammarEngine  # noqa: PLC0415 - loads torch
+
+    return XgrammarEngine(vocabulary)

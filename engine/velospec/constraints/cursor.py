@@ -1,0 +1,180 @@
+"""The constraint of a grammar: an engine's matcher, kept in step with decided ids and drafts.
+
+The matcher is moved only where a question needs it, and goes back exactly. A draft that was trimmed is known
+to be allowed, so that its accepted ids cost one move each and no mask. Knows no text and no schema.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from velospec.backends.base import Vocabulary
+from velospec.constraints.base import Ids
+from velospec.constraints.matcher import Matcher
+from velospec.core.errors import BackendError
+from velospec.core.ids import common_length
+
+SLOW_MASK_SECONDS = 0.002
+"""A mask that takes longer than this on average is avoided: a fifth of a step of a small model."""
+
+_RECENT = 0.3  # weight of the newest mask in the running average
+_FORGIVEN = 0.98  # of that average for each mask avoided, so that slow masks are tried again
+
+
+class _Watch:
+    """Counts the seconds spent in its body; not for bodies within each other."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._started = 0.0
+
+    def __enter__(self) -> None:
+        self._started = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds += time.perf_counter() - self._started
+
+
+class GrammarConstraint:
+    """Implements `constraints.base.GrammarCursor`; one serves one request."""
+
+    def __init__(self, matcher: Matcher, vocabulary: Vocabulary, *, slow: float = SLOW_MASK_SECONDS) -> None:
+        """Take over `matcher`, at the beginning of the answer."""
+        self.forced_tokens = 0
+        self._watch = _Watch()
+        self._matcher = matcher
+        self._size = vocabulary.size
+        self._piece = vocabulary.piece
+        self._end_ids = vocabulary.end_ids
+        self._ahead: list[int] = []  # what the matcher is ahead of the decided ids
+        self._trimmed: list[tuple[int, ...]] = []  # drafts of this step, as far as they are allowed
+        self._mask = np.zeros(-(-self._size // 32), dtype=np.int32)
+        self._masked: tuple[int, ...] | None = None  # which ids ahead the mask is for
+        self._forced = b""  # what is left of the bytes that the last decided ids were forced to
+        self._ended = False
+        self._slow = slow
+        self._mask_seconds = 0.0
+
+    @property
+    def seconds(self) -> float:
+        return self._watch.seconds
+
+    @property
+    def slow_masks(self) -> bool:
+        return self._mask_seconds > self._slow
+
+    @property
+    def complete(self) -> bool:
+        self._move(())
+        return self._ended or self._matcher.stopped
+
+    @property
+    def accepting(self) -> bool:
+        self._move(())
+        return self._ended or self._matcher.accepting
+
+    def allowed(self, ahead: Sequence[int]) -> Ids:
+        with self._watch:
+            self._fill(ahead)
+            return self._ids()
+
+    def allows(self, ahead: Sequence[int], token: int) -> bool:
+        with self._watch:
+            if token in self._end_ids:
+                self._move(ahead)
+                return self._matcher.accepting
+            count = len(ahead)
+            if any(
+                len(draft) > count and draft[count] == token and draft[:count] == tuple(ahead)
+                for draft in self._trimmed
+            ):
+                return True
+            self._move(ahead)
+            return self._matcher.valid((token,)) == 1
+
+    def trim(self, ids: Sequence[int]) -> int:
+        with self._watch:
+            self._move(())
+            count = self._matcher.valid(ids)
+            self._trimmed.append(tuple(ids[:count]))
+            return count
+
+    def advance(self, ids: Sequence[int]) -> None:
+        """Move the cursor over decided `ids`; ids behind an end token are not looked at.
+
+        Raises:
+            BackendError: one of them is not allowed, so that engine and verifier have lost each other.
+        """
+        with self._watch:
+            self._move(())
+            for token in ids:
+                if token in self._end_ids:
+                    self._ended = True
+                    break
+                self._note_forced(self._piece(token))
+                self._accept(token)
+            self._ahead.clear()
+            self._trimmed.clear()
+            self._masked = None
+
+    def density(self, ahead: Sequence[int] = ()) -> float:
+        with self._watch:
+            if self.slow_masks:
+                self._mask_seconds *= _FORGIVEN
+                return 1.0
+            self._fill(ahead)
+            return int(np.bitwise_count(self._mask.view(np.uint32)).sum()) / self._size
+
+    def forced(self, ahead: Sequence[int] = ()) -> bytes:
+        with self._watch:
+            self._move(ahead)
+            return self._matcher.forced()
+
+    def _move(self, ahead: Sequence[int]) -> None:
+        """Bring the matcher behind the decided ids and `ahead`."""
+        kept = common_length(self._ahead, ahead)
+        if kept < len(self._ahead):
+            self._matcher.rollback(len(self._ahead) - kept)
+            del self._ahead[kept:]
+        for token in ahead[kept:]:
+            self._accept(token)
+
+    def _accept(self, token: int) -> None:
+        if not self._matcher.accept(token):
+            raise BackendError(
+                "The grammar engine refuses a token that its own mask allowed.",
+                "Report this with the grammar; another one may work until it is mended.",
+            )
+        self._ahead.append(token)
+
+    def _note_forced(self, piece: bytes) -> None:
+        forced = self._forced or self._matcher.forced()
+        inside = bool(piece) and forced.startswith(piece)
+        self.forced_tokens += inside
+        self._forced = forced[len(piece) :] if inside else b""
+
+    def _fill(self, ahead: Sequence[int]) -> None:
+        """Make the mask that of the place behind `ahead`."""
+        wanted = tuple(ahead)
+        if self._masked == wanted:
+            return
+        self._move(ahead)
+        started = time.perf_counter()
+        self._mask.fill(0)
+        if not self._ended:
+            self._matcher.fill(self._mask)
+        self._mark_ends(allowed=self._ended or self._matcher.accepting)
+        self._masked = wanted
+        self._mask_seconds += _RECENT * (time.perf_counter() - started - self._mask_seconds)
+
+    def _mark_ends(self, *, allowed: bool) -> None:
+        for token in self._end_ids:
+            word, bit = self._mask[token >> 5], np.int32(np.uint32(1 << (token & 31)).view(np.int32))
+            self._mask[token >> 5] = word | bit if allowed else word & ~bit
+
+    def _ids(self) -> Ids:
+        bits = np.unpackbits(self._mask.view(np.uint8), bitorder="little", count=self._size)
+        return np.flatnonzero(bits).astype(np.int32)

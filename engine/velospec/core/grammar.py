@@ -1,0 +1,73 @@
+"""What an answer has to look like: a grammar as plain data, as callers name it and the wire carries it.
+
+What a grammar means for token ids is the business of `constraints`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class GrammarKind(StrEnum):
+    """The notation of a grammar's source."""
+
+    JSON = "json"  # any one JSON value; without a source
+    JSON_SCHEMA = "json_schema"  # a JSON Schema as JSON text
+    EBNF = "ebnf"  # llama.cpp's notation (GBNF), the rule `root` being the whole
+    REGEX = "regex"  # a regular expression for the whole text
+    TAGS = "tags"  # `Grammar.tags`: text with calls in it
+
+
+class Whitespace(StrEnum):
+    """The whitespace between the parts of JSON.
+
+    The two fixed forms leave the model no choice, so that no token is spent on one and none can run away.
+    """
+
+    SPACED = "spaced"  # one space behind a colon and a comma, as Python's json.dumps writes
+    COMPACT = "compact"  # none
+    FLEXIBLE = "flexible"  # any, in runs of at most `LONGEST_WHITESPACE` characters: for text of others
+
+
+LONGEST_WHITESPACE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """One kind of call: a literal text, a JSON value that obeys `schema`, a literal text."""
+
+    begin: str
+    schema: str  # JSON Schema as JSON text
+    end: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """Text with tagged calls in it.
+
+    Where `free_text`, a call begins as soon as `trigger` was written, and text may stand before, between and
+    after calls; else the answer is calls alone. Every tag's `begin` starts with `trigger`.
+    """
+
+    tags: tuple[Tag, ...]
+    trigger: str
+    free_text: bool = True
+    at_least_one: bool = False
+    parallel: bool = True  # more than one call
+    separator: str = ""  # between calls that no text parts
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """What the text of an answer must obey; an end token is allowed where it may be complete.
+
+    `after` is what stands before the answer already and belongs to the text that the grammar is for, such as
+    the beginning of a file that is to be completed.
+    """
+
+    kind: GrammarKind
+    source: str = ""
+    whitespace: Whitespace = Whitespace.SPACED
+    after: str = ""
+    tags: Tags | None = None  # of the kind TAGS
