@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from velospec.core.errors import ProtocolError, SettingsError
+from velospec.core.grammar import Grammar, GrammarKind, Tag, Tags, Whitespace
 from velospec.core.request import Completion, FinishReason, InfillRequest, Limits, Sampling, TextRequest
 from velospec.core.statistics import ProposerCount, Statistics
 from velospec.daemon import protocol as p
@@ -21,11 +22,17 @@ from velospec.daemon.options import DaemonOptions, from_environment, parse
 LIMITS = Limits(64, ("\n\n", "def "), 3, indent_scope=True, budget_ms=250.0)
 SAMPLING = Sampling(0.8, 40, 0.95, 0.05, 1.1, penalty_window=32, seed=2**64 - 1)
 INFILL = InfillRequest("file:///a.py", "def f():\n", "\n", "a.py", LIMITS, speculate=False)
+TAGS = Tags((Tag("<call>f(", '{"type": "object"}', ")</call>"),), "<call>", at_least_one=True, separator="\n")
+GRAMMARS = [
+    Grammar(GrammarKind.JSON_SCHEMA, '{"enum": ["é"]}', Whitespace.FLEXIBLE, after="{\n"),
+    Grammar(GrammarKind.TAGS, tags=TAGS),
+]
 FRAMES = [
     p.Hello(1, "0.1.0+5", "velospec-lsp", 12, "secret"),
     p.Welcome(1, "0.1.0+5", 13, p.Verdict.BUSY),
     p.Infill(1, INFILL, "small", stream=True),
     p.Generate(2, TextRequest("chat", "Hi", special=True, sampling=SAMPLING)),
+    *(p.Generate(2, TextRequest("chat", "Hi", grammar=grammar)) for grammar in GRAMMARS),
     p.Load(3, "small"),
     p.Unload(4, "small"),
     p.Measure(5),
