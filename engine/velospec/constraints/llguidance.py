@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from llguidance import LLMatcher, LLTokenizer, TokenizerWrapper, regex_to_lark
 from llguidance.gbnf_to_lark import any_to_lark
 
 from velospec.backends.base import Vocabulary
+from velospec.constraints.marks import marks_in
 from velospec.constraints.matcher import Words
 from velospec.constraints.schema import check_schema
+from velospec.constraints.tags_lark import tags_lark
 from velospec.core.errors import GrammarError
-from velospec.core.grammar import LONGEST_WHITESPACE, Grammar, GrammarKind, Tags, Whitespace
+from velospec.core.grammar import LONGEST_WHITESPACE, Grammar, GrammarKind, Whitespace
 
 _HEADER = '%llguidance {"no_forcing": true}\n'
 _SPECIAL = b"\xff"  # marks a token that no text stands for
@@ -34,6 +37,7 @@ class LlguidanceEngine:
     name = "llguidance"
 
     def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
         pieces = {vocabulary.piece(token): token for token in range(vocabulary.size)}
         self._bytes = {piece[0]: token for piece, token in pieces.items() if len(piece) == 1}
         self._tokenizer = LLTokenizer(
@@ -45,7 +49,7 @@ class LlguidanceEngine:
 
     def compile(self, grammar: Grammar) -> LlguidanceGrammar:
         """See `Engine.compile`."""
-        source = LLMatcher.grammar_from_lark(_HEADER + _lark(grammar))
+        source = LLMatcher.grammar_from_lark(_HEADER + _lark(grammar, self._vocabulary))
         error, messages = LLMatcher.validate_grammar_with_warnings(source, self._tokenizer)
         if error or messages:
             raise GrammarError(
@@ -151,7 +155,7 @@ _NAMES = {
 }
 
 
-def _lark(grammar: Grammar) -> str:
+def _lark(grammar: Grammar, vocabulary: Vocabulary) -> str:
     match grammar.kind:
         case GrammarKind.JSON:
             return f"start: {_json('{}', grammar.whitespace)}\n"
@@ -166,7 +170,8 @@ def _lark(grammar: Grammar) -> str:
                 raise GrammarError(
                     "A grammar of the kind TAGS needs `tags`.", "Name the calls in Grammar.tags."
                 )
-            return _from_tags(grammar.tags, grammar.whitespace)
+            marks = marks_in(grammar.tags.literals, vocabulary)
+            return tags_lark(grammar.tags, partial(_json, whitespace=grammar.whitespace), marks)
 
 
 def _json(schema: str, whitespace: Whitespace) -> str:
@@ -182,32 +187,3 @@ def _from_ebnf(source: str) -> str:
             f"The EBNF grammar cannot be read: {error}.", "See llama.cpp's grammars/README."
         ) from error
     return lark
-
-
-def _from_tags(tags: Tags, whitespace: Whitespace) -> str:
-    """Free text is a lexeme that ends, lazily, with the trigger."""
-    lines = []
-    for number, tag in enumerate(tags.tags):
-        begin = tag.begin[len(tags.trigger) :] if tags.free_text else tag.begin
-        parts = [_literal(begin), _json(tag.schema, whitespace), _literal(tag.end)]
-        lines.append(f"tag{number}: {' '.join(filter(None, parts))}")
-    calls = " | ".join(f"tag{number}" for number in range(len(tags.tags)))
-    if tags.free_text:
-        lines.append(f"call: trigger ({calls})")
-        lines.append(f"trigger[lazy]: TEXT {_literal(tags.trigger)}")
-        lines.append(r"TEXT: /(.|\n)*/")
-        count = (
-            ("call+" if tags.parallel else "call")
-            if tags.at_least_one
-            else ("call*" if tags.parallel else "call?")
-        )
-        start = f"start: {count} TEXT"
-    else:
-        lines.append(f"call: {calls}")
-        more = f" ({_literal(tags.separator)} call)*" if tags.separator else " call*"
-        start = "start: call" + (more if tags.parallel else "")
-    return "\n".join([start, *lines]) + "\n"
-
-
-def _literal(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False) if text else ""

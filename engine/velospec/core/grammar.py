@@ -46,8 +46,11 @@ class Tag:
 class Tags:
     """Text with tagged calls in it.
 
-    Where `free_text`, a call begins as soon as `trigger` was written, and text may stand before, between and
-    after calls; else the answer is calls alone. Every tag's `begin` starts with `trigger`.
+    Calls come in blocks: `opening`, a call, more calls with `separator` before each, `closing`. Where
+    `free_text`, a block begins as soon as `trigger` was written, which `opening` and every tag's `begin`
+    together begin with, and text may stand before, between and after blocks; else one block is the answer.
+    Where not `parallel`, the answer ends behind its first call. Control tokens of the model that are named in
+    the literal texts, such as `[TOOL_CALLS]`, stand for themselves.
     """
 
     tags: tuple[Tag, ...]
@@ -55,7 +58,15 @@ class Tags:
     free_text: bool = True
     at_least_one: bool = False
     parallel: bool = True  # more than one call
-    separator: str = ""  # between calls that no text parts
+    separator: str = ""
+    opening: str = ""
+    closing: str = ""
+
+    @property
+    def literals(self) -> tuple[str, ...]:
+        """Every literal text."""
+        around = (self.trigger, self.separator, self.opening, self.closing)
+        return (*around, *(text for tag in self.tags for text in (tag.begin, tag.end)))
 
 
 @dataclass(frozen=True, slots=True)
