@@ -6,7 +6,7 @@ there, however often and in whatever order it is asked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -42,6 +42,9 @@ class Constraint(Protocol):
 
 class GrammarCursor(Constraint, Protocol):
     """What the constraint of a grammar has besides."""
+
+    marks: Mapping[int, bytes]
+    """Control tokens that the grammar names, and the names, as which the answer shows them."""
 
     forced_tokens: int
     """Decided ids that lay wholly in text that the grammar left no choice about."""

@@ -9,6 +9,7 @@ from typing import Literal
 
 from velospec.backends.base import Vocabulary
 from velospec.constraints.cursor import GrammarConstraint
+from velospec.constraints.marks import marks_in
 from velospec.constraints.matcher import CompiledGrammar, Engine
 from velospec.core.errors import GrammarError
 from velospec.core.grammar import Grammar
@@ -42,7 +43,9 @@ class GrammarCompiler:
         """
         after = grammar.after.encode("utf-8", "replace").removesuffix(heal)
         compiled = self.compile(replace(grammar, after=""))  # so that it is found again for other texts
-        return GrammarConstraint(compiled.matcher(after), self._vocabulary)
+        marks = {} if grammar.tags is None else marks_in(grammar.tags.literals, self._vocabulary)
+        shown = {token: name.encode() for name, token in marks.items()}
+        return GrammarConstraint(compiled.matcher(after), self._vocabulary, marks=shown)
 
     @property
     def engine(self) -> Engine:

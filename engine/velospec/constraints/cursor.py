@@ -7,7 +7,7 @@ to be allowed, so that its accepted ids cost one move each and no mask. Knows no
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -41,8 +41,16 @@ class _Watch:
 class GrammarConstraint:
     """Implements `constraints.base.GrammarCursor`; one serves one request."""
 
-    def __init__(self, matcher: Matcher, vocabulary: Vocabulary, *, slow: float = SLOW_MASK_SECONDS) -> None:
+    def __init__(
+        self,
+        matcher: Matcher,
+        vocabulary: Vocabulary,
+        *,
+        marks: Mapping[int, bytes] | None = None,
+        slow: float = SLOW_MASK_SECONDS,
+    ) -> None:
         """Take over `matcher`, at the beginning of the answer."""
+        self.marks = marks or {}
         self.forced_tokens = 0
         self._watch = _Watch()
         self._matcher = matcher

@@ -119,7 +119,7 @@ class LlguidanceMatcher:
             raise self._failure()
 
     def forced(self) -> bytes:
-        return self._matcher.compute_ff_bytes()
+        return self._matcher.compute_ff_bytes().split(_SPECIAL, 1)[0]
 
     def _failure(self) -> GrammarError:
         return GrammarError(

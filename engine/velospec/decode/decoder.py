@@ -104,6 +104,7 @@ class Decoder:
             heal=len(task.heal),
             on_text=on_text,
             end_ids=frozenset() if task.limits.ignore_end else None,
+            marks=task.grammar.marks if task.grammar is not None else None,
         )
         job = Job(
             slot=slot,
@@ -134,10 +135,15 @@ class Decoder:
         return healing if task.grammar is None else Both(healing, task.grammar)
 
     def _verifier(self, task: Task) -> Verifier:
+        banned = self._greedy.banned
+        end_ids = self._backend.vocabulary.end_ids
+        if task.grammar is not None and task.grammar.marks:
+            banned = banned.difference(task.grammar.marks)
+            if task.sampling.plain:
+                return GreedyVerifier(banned, end_ids)
         if task.sampling.plain:
             return self._greedy
-        end_ids = self._backend.vocabulary.end_ids
-        return SamplingVerifier(task.sampling, task.ids, banned=self._greedy.banned, end_ids=end_ids)
+        return SamplingVerifier(task.sampling, task.ids, banned=banned, end_ids=end_ids)
 
     def _check(self, task: Task) -> None:
         if not task.ids:

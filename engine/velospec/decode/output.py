@@ -6,7 +6,7 @@ already in the document: they count towards no rule and are not part of the text
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from velospec.backends.base import Vocabulary
 from velospec.core.request import FinishReason
@@ -19,7 +19,7 @@ OnText = Callable[[str], None]
 class Output:
     """What a request has decided so far."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all but the first two by name
         self,
         vocabulary: Vocabulary,
         rules: StopRules,
@@ -28,13 +28,15 @@ class Output:
         heal: int = 0,
         on_text: OnText | None = None,
         end_ids: frozenset[int] | None = None,
+        marks: Mapping[int, bytes] | None = None,
     ) -> None:
         """`room` is the most ids that may be decided, `heal` the number of bytes to be spelled out again.
 
-        `end_ids` end the completion; the vocabulary's if not given.
+        `end_ids` end the completion; the vocabulary's if not given. `marks` are control tokens that show.
         """
         self._vocabulary = vocabulary
         self._end_ids = vocabulary.end_ids if end_ids is None else end_ids
+        self._marks = marks or {}
         self._rules = rules
         self._heal = heal
         self._on_text = on_text
@@ -74,7 +76,7 @@ class Output:
         self.decided += 1
         if token in self._end_ids:
             return FinishReason.END
-        piece = self._vocabulary.piece(token)
+        piece = self._marks.get(token) or self._vocabulary.piece(token)
         if self._heal:
             skipped = min(self._heal, len(piece))
             self._heal -= skipped
