@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from velospec.api import Drafting as Drafting
     from velospec.api import Engine as Engine
     from velospec.api import FinishReason as FinishReason
+    from velospec.api import GenerationResult as GenerationResult
     from velospec.api import InfillRequest as InfillRequest
     from velospec.api import InstalledModel as InstalledModel
     from velospec.api import Limits as Limits
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from velospec.api import Statistics as Statistics
     from velospec.api import Step as Step
     from velospec.api import TextRequest as TextRequest
+    from velospec.api import VeloSpec as VeloSpec
     from velospec.api import VeloSpecError as VeloSpecError
 
 __all__ = [
@@ -40,6 +42,7 @@ __all__ = [
     "Drafting",
     "Engine",
     "FinishReason",
+    "GenerationResult",
     "InfillRequest",
     "InstalledModel",
     "Limits",
@@ -52,6 +55,7 @@ __all__ = [
     "Statistics",
     "Step",
     "TextRequest",
+    "VeloSpec",
     "VeloSpecError",
 ]
 

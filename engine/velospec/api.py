@@ -27,6 +27,7 @@ from velospec.core.statistics import ProposerCount, Statistics
 from velospec.core.step import Step
 from velospec.drafting import Control, Drafting
 from velospec.engine import Engine
+from velospec.generator import GenerationResult, VeloSpec
 from velospec.models.chat import ChatFormat, Message
 from velospec.models.store import InstalledModel, ModelStore
 
@@ -38,6 +39,7 @@ __all__ = [
     "Drafting",
     "Engine",
     "FinishReason",
+    "GenerationResult",
     "InfillRequest",
     "InstalledModel",
     "Limits",
@@ -50,5 +52,6 @@ __all__ = [
     "Statistics",
     "Step",
     "TextRequest",
+    "VeloSpec",
     "VeloSpecError",
 ]

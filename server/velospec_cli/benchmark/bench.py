@@ -6,31 +6,21 @@ fit. A model that was not measured here before is measured first, since VeloSpec
 
 from __future__ import annotations
 
-import gc
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
-from threading import Timer
+from dataclasses import dataclass, replace
 from typing import Any
 
-from velospec import CancelToken, Drafting, Engine, InstalledModel, VeloSpecError
-from velospec.core.errors import CancelledError
-from velospec.core.request import Mode
+from velospec import Engine, InstalledModel, VeloSpecError
 from velospec.models.progress import Progress
+from velospec_cli.benchmark import structured
 from velospec_cli.benchmark.machine import Watch, describe_machine, describe_model, describe_versions
-from velospec_cli.benchmark.methods import (
-    FAST,
-    PLAIN,
-    REFERENCE,
-    VELOSPEC,
-    Method,
-    VeloSpecMethod,
-    rivals,
-)
+from velospec_cli.benchmark.methods import Method, rivals
+from velospec_cli.benchmark.opening import Opener, Options
 from velospec_cli.benchmark.results import make_row, summarize
-from velospec_cli.benchmark.session import Entry, Plan, Session
+from velospec_cli.benchmark.session import WARM_PROMPT, Entry, Plan, Session
 from velospec_cli.benchmark.suites.prompt import Prompt
 from velospec_cli.benchmark.suites.registry import Suite, spread
 
@@ -39,19 +29,8 @@ _QUICK_CURSOR_CONTEXT = 1024
 _QUICK_PROMPTS = 4  # that a quick run wants to reach at the least
 _QUICK_LEAST_TOKENS = 32
 _METHOD_COST = 5.5  # of all methods on one prompt, in times of decoding it plainly
+_STRUCTURED_COST = 16.0  # the same with the engines of each configuration, which read the prompt each
 _LONGER = "Choose another suite, or another model."
-_MEASURE_SHARE = 0.65  # of a quick run's time that measuring may take
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What the user asked for; None leaves it to the suite."""
-
-    rounds: int | None = None
-    prompts: int | None = None
-    threads: int | None = None
-    deadline: float | None = None  # of a quick run, on the clock of time.monotonic
-    mode: Mode = Mode.EXACT
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +54,15 @@ def run_benchmark(
         VeloSpecError: the suite or the model cannot be used.
     """
     prompts = _choose(suite, options)
+    if suite.structured:
+        prompts = structured.rendered(prompts, model)
     with ExitStack() as stack:
-        opener = _Opener(model, options, _context(suite, prompts, options), say, stack)
+        opener = Opener(model, options, _context(suite, prompts, options), say, stack)
         engine = opener.engine(options.mode)
-        methods = opener.methods(engine, ends=suite.ends)
+        methods = [*opener.ours(engine, ends=suite.ends), *_others(suite, opener, engine)]
         watch = Watch()
-        session = Session(opener.engines, Drafting(), methods, say)
+        warm = structured.warm_prompt(model) if suite.structured else WARM_PROMPT
+        session = Session(opener.opened, methods, say, warm)
         say("Warming up", 0, 0)
         plan = _plan(suite, options, session.warm_up(), len(prompts))
         entries = session.run(prompts, plan)
@@ -89,6 +71,16 @@ def run_benchmark(
         outcome = Outcome(_document(suite, engine, watch, entries, plan), entries)
         after(engine, outcome)
     return outcome
+
+
+def _others(suite: Suite, opener: Opener, engine: Engine) -> list[Method]:
+    """What VeloSpec is compared with; closed with the opener's stack."""
+    if suite.structured:
+        return structured.others(opener, engine)
+    theirs, loaded = rivals(engine, context=opener.context)
+    for llama in loaded:
+        opener.stack.callback(llama.close)
+    return theirs
 
 
 def _choose(suite: Suite, options: Options) -> list[Prompt]:
@@ -122,77 +114,9 @@ def _context(suite: Suite, prompts: Sequence[Prompt], options: Options) -> int:
     if any(prompt.after is not None for prompt in prompts):
         return _CURSOR_CONTEXT if options.deadline is None else _QUICK_CURSOR_CONTEXT
     longest = max(len(prompt.before.encode()) for prompt in prompts)
+    if suite.structured:  # English and JSON, of which a token is three bytes and more
+        longest //= 2
     return 256 * -(-(longest + suite.tokens) // 256)
-
-
-def _measure(engine: Engine, options: Options, say: Progress) -> None:
-    """Measure the model; in a quick run for as long as there is time, and do without it otherwise."""
-
-    def report(done: float) -> None:
-        say("Measuring this machine, once for each model", round(100 * done), 100)
-
-    cancel = CancelToken()
-    timer = None
-    if options.deadline is not None:
-        timer = Timer(_MEASURE_SHARE * (options.deadline - time.monotonic()), cancel.cancel)
-        timer.start()
-    try:
-        engine.measure(report, cancel)
-    except CancelledError:
-        say("Measuring took too long; drafts go by typical costs", 0, 0)
-    finally:
-        if timer is not None:
-            timer.cancel()
-
-
-@dataclass(slots=True)
-class _Opener:
-    """Opens engines and rivals on one model; the stack closes them."""
-
-    model: InstalledModel
-    options: Options
-    context: int
-    say: Progress
-    stack: ExitStack
-    engines: list[Engine] = field(default_factory=list)
-
-    def engine(self, mode: Mode) -> Engine:
-        """The model in memory, measured."""
-        self.say(f"Loading {self.model.name}", 0, 0)
-        engine = Engine.open(
-            self.model,
-            slots=1,
-            context=self.context,
-            threads=self.options.threads,
-            mode=mode,
-            remember=False,
-        )
-        self.stack.callback(engine.close)
-        self.engines.append(engine)
-        profile = engine.profile
-        if profile is None or not profile.cost.measured:
-            _measure(engine, self.options, self.say)
-        # As the daemon does: what lives as long as the model is no work for the garbage collector.
-        gc.collect()
-        gc.freeze()
-        return engine
-
-    def methods(self, engine: Engine, *, ends: bool) -> list[Method]:
-        """All that take part. Where exact mode decodes no row alone, fast mode is another engine."""
-        drafting = VeloSpecMethod(VELOSPEC, engine, speculate=True, ends=ends)
-        theirs, loaded = rivals(engine, context=self.context)
-        for llama in loaded:
-            self.stack.callback(llama.close)
-        if engine.numerics.min_rows == 1:
-            return [VeloSpecMethod(PLAIN, engine, speculate=False, ends=ends), drafting, *theirs]
-        fast = self.engine(Mode.FAST)
-        return [
-            VeloSpecMethod(PLAIN, fast, speculate=False, ends=ends),
-            drafting,
-            VeloSpecMethod(FAST, fast, speculate=True, ends=ends),
-            *theirs,
-            VeloSpecMethod(REFERENCE, engine, speculate=False, ends=ends),
-        ]
 
 
 def _plan(suite: Suite, options: Options, rate: float, prompts: int) -> Plan:
@@ -208,7 +132,8 @@ def _plan(suite: Suite, options: Options, rate: float, prompts: int) -> Plan:
     if options.deadline is None:
         return plan
     left = options.deadline - time.monotonic()
-    tokens = int(left * rate / (_METHOD_COST * min(_QUICK_PROMPTS, plan.prompts)))
+    cost = _STRUCTURED_COST if suite.structured else _METHOD_COST
+    tokens = int(left * rate / (cost * min(_QUICK_PROMPTS, plan.prompts)))
     tokens = max(_QUICK_LEAST_TOKENS, min(suite.quick_tokens, tokens))
     return replace(plan, tokens=tokens, rounds=options.rounds or 1, rival_rounds=1)
 
@@ -219,11 +144,14 @@ def _document(
     rows = [make_row(entry) for entry in entries]
     summary = summarize(entries, rows)
     summary |= {"prompts": len(rows), "tokens": plan.tokens, "rounds": plan.rounds}
+    machine = describe_machine(engine, watch)
+    if suite.structured:
+        structured.add_figures(engine, entries, rows, summary)
     return {
         "suite": suite.name,
-        "machine": describe_machine(engine, watch),
+        "machine": machine,
         "model": describe_model(engine),
-        "versions": describe_versions(suite.libraries),
+        "versions": {**describe_versions(suite.libraries), **suite.data},
         "rows": rows,
         "summary": summary,
     }

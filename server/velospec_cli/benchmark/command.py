@@ -28,7 +28,8 @@ QUICK_SECONDS = 44.0
 
 def benchmark(  # noqa: PLR0913 - a command has an option for each wish
     suite: Annotated[
-        str | None, typer.Argument(help="code, humaneval, editing or completion; none lists them.")
+        str | None,
+        typer.Argument(help="code, humaneval, editing, completion, tools or schemas; none lists them."),
     ] = None,
     *,
     quick: Annotated[
@@ -51,7 +52,8 @@ def benchmark(  # noqa: PLR0913 - a command has an option for each wish
         int | None, typer.Option(min=1, help="Only so many prompts, evenly over the suite.")
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="An installed model; the default for completion if not given.")
+        str | None,
+        typer.Option(help="An installed model; the default for completion, or chat, if not given."),
     ] = None,
     threads: Annotated[
         int | None, typer.Option(min=1, help="Threads of a decode; one for each core if not given.")
@@ -73,7 +75,8 @@ def benchmark(  # noqa: PLR0913 - a command has an option for each wish
         return
     wanted = find_suite(suite)
     from velospec_cli.benchmark.ablation import ablate  # noqa: PLC0415 - loads the native library
-    from velospec_cli.benchmark.bench import Options, run_benchmark  # noqa: PLC0415 - as above
+    from velospec_cli.benchmark.bench import run_benchmark  # noqa: PLC0415 - as above
+    from velospec_cli.benchmark.opening import Options  # noqa: PLC0415 - as above
     from velospec_cli.benchmark.trace import write_trace  # noqa: PLC0415 - as above
 
     options = Options(rounds, prompts, threads, _deadline() if quick else None, mode)
@@ -89,10 +92,13 @@ def benchmark(  # noqa: PLR0913 - a command has an option for each wish
                 lines = ablate(engine, outcome.entries, ends=wanted.ends, say=bars)
                 outcome.document["summary"]["ablation"] = lines
 
-        document = run_benchmark(wanted, _model(model), options, bars, look_closer).document
+        chosen = _model(model, "chat" if wanted.structured else "completion")
+        document = run_benchmark(wanted, chosen, options, bars, look_closer).document
     if json_file is not None:
         _write(json_file, document)
     console.print(report.results(document))
+    if wanted.structured:
+        console.print(report.kinds(document))
     console.print(report.verdict(document))
     if ablation:
         console.print(report.ablation(document["summary"]["ablation"]))
@@ -102,11 +108,15 @@ def benchmark(  # noqa: PLR0913 - a command has an option for each wish
         )
 
 
-def _model(name: str | None) -> InstalledModel:
+def _model(name: str | None, role: str) -> InstalledModel:
     """The model to measure. Raises ModelNotFoundError."""
     store = ModelStore()
-    found = store.get(name) if name else store.default("completion")
+    found = store.get(name) if name else store.default(role)
     if found is None:
+        if role == "chat":
+            raise ModelNotFoundError(
+                "No chat model is installed.", "Install one: velospec model install smollm2-135m-instruct"
+            )
         raise ModelNotFoundError("No model is installed.", "Install one: velospec model install")
     return store.check(found)
 

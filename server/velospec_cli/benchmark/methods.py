@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from velospec import CancelToken, Engine, Statistics, Step
+from velospec import CancelToken, Completion, Engine, FinishReason, Statistics, Step
 from velospec.core.request import InfillRequest, Limits
 from velospec.integrations.rivals import LlamaCppPython
 from velospec_cli.benchmark.suites.prompt import Prompt
@@ -19,7 +19,8 @@ REFERENCE = "exact-without-drafts"
 """Where exact mode never decodes a row alone, plain decoding is no measure of its output; this is."""
 
 LLAMA, LOOKUP_10, LOOKUP_2 = "llama-cpp-python", "prompt-lookup-10", "prompt-lookup-2"
-RIVALS = (LLAMA, LOOKUP_10, LOOKUP_2)
+GRAMMAR, MASK = "llama-cpp-grammar", "mask-argmax"
+RIVALS = (LLAMA, LOOKUP_10, LOOKUP_2, GRAMMAR, MASK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,8 @@ class Run:
     seconds: float
     statistics: Statistics | None = None
     steps: tuple[Step, ...] = ()
+    text: str = ""
+    cut: bool = False  # by the number of tokens; where ends count
 
     @property
     def tokens_per_second(self) -> float:
@@ -55,29 +58,32 @@ class Method(Protocol):
 class VeloSpecMethod:
     """An engine, with drafts or without."""
 
-    def __init__(self, name: str, engine: Engine, *, speculate: bool, ends: bool) -> None:
-        """`ends`: an end token ends the output."""
+    def __init__(self, name: str, engine: Engine, *, speculate: bool, ends: bool, free: bool = False) -> None:
+        """`ends`: an end token ends the output. `free`: grammars are left out."""
         self.name = name
         self.reader = f"engine-{id(engine)}"
         self._engine = engine
         self._speculate = speculate
         self._ends = ends
+        self._free = free
 
     def read(self, prompt: Prompt) -> float:
-        return self._complete(prompt, 1, []).first_token_seconds
+        return self._complete(prompt, 1, []).statistics.first_token_seconds
 
     def run(self, prompt: Prompt, tokens: int) -> Run:
         steps: list[Step] = []
-        statistics = self._complete(prompt, tokens, steps)
+        done = self._complete(prompt, tokens, steps)
+        statistics = done.statistics
         ids = tuple(token for step in steps for token in step.verdict.ids)[: statistics.new_tokens]
-        return Run(ids, len(ids), statistics.decode_seconds, statistics, tuple(steps))
+        cut = done.finish is FinishReason.LENGTH
+        return Run(ids, len(ids), statistics.decode_seconds, statistics, tuple(steps), done.text, cut)
 
-    def _complete(self, prompt: Prompt, tokens: int, steps: list[Step]) -> Statistics:
+    def _complete(self, prompt: Prompt, tokens: int, steps: list[Step]) -> Completion:
         limits = Limits(max_tokens=tokens, ignore_end=not self._ends)
-        request = prompt.request("benchmark", limits, speculate=self._speculate)
+        request = prompt.request("benchmark", limits, speculate=self._speculate, free=self._free)
         if isinstance(request, InfillRequest):
-            return self._engine.infill(request, CancelToken(), on_step=steps.append).statistics
-        return self._engine.generate(request, CancelToken(), on_step=steps.append).statistics
+            return self._engine.infill(request, CancelToken(), on_step=steps.append)
+        return self._engine.generate(request, CancelToken(), on_step=steps.append)
 
 
 class RivalMethod:

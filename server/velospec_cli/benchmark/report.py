@@ -23,6 +23,11 @@ _SHORT = {
     "llama-cpp-python": "llama-cpp",
     "prompt-lookup-10": "look. 10",
     "prompt-lookup-2": "look. 2",
+    "C2": "C2",
+    "C3": "C3",
+    "C4": "C4",
+    "llama-cpp-grammar": "llama-cpp",
+    "mask-argmax": "mask",
 }
 """The other methods as the table names them."""
 
@@ -60,6 +65,20 @@ def results(document: dict[str, Any]) -> RenderableType:
     return table
 
 
+def kinds(document: dict[str, Any]) -> RenderableType:
+    """One line for each kind of answer and way to draft it: speed over masked decoding, and acceptance."""
+    title = "By the kind of answer: times masked decoding without drafts, share of drafts accepted"
+    table = Table(box=None, pad_edge=False, title=title, title_justify="left")
+    table.add_column("kind", no_wrap=True)
+    names = ("velospec", "C1", "C2", "C3", "C4")
+    for name in names:
+        table.add_column("auto" if name == "velospec" else name, justify="right", no_wrap=True)
+    for kind, figures in document["summary"]["kinds"].items():
+        methods = figures["methods"]
+        table.add_row(kind, *(_drafted(methods[name]) for name in names))
+    return table
+
+
 def verdict(document: dict[str, Any]) -> Text:
     """The summary in words, and what disturbs it."""
     summary, machine = document["summary"], document["machine"]
@@ -72,6 +91,11 @@ def verdict(document: dict[str, Any]) -> Text:
     if summary["vs_best_rival"] is not None:
         text.append(f"{summary['vs_best_rival']:.2f}x", style="bold")
         text.append(f" of {summary['best_rival']}, the quickest rival. ")
+    if "valid" in summary:
+        text.append(
+            f"{summary['valid']} answers valid, {summary['cut']} cut short, {summary['forced_share']:.0%} of "
+            f"their tokens forced; {summary['grammar_microseconds_per_step']:.0f} µs a pass in the grammar.\n"
+        )
     text.append(
         f"{summary['tokens_per_step']:.2f} tokens a pass of the model, "
         f"{summary['acceptance_rate']:.0%} of the drafted tokens accepted.\n"
@@ -100,6 +124,11 @@ def ablation(lines: Sequence[dict[str, Any]]) -> RenderableType:
             f"{line['own_microseconds_per_step']:.0f}",
         )
     return table
+
+
+def _drafted(figures: dict[str, Any]) -> str:
+    accepted = f"{figures['acceptance_rate']:.0%}" if "acceptance_rate" in figures else "-"
+    return f"{figures['speedup']:.2f}x {accepted:>4}"
 
 
 def _end(name: str, most: int = 20) -> str:

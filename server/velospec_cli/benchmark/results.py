@@ -51,7 +51,7 @@ def summarize(entries: Sequence[Entry], rows: Sequence[Row]) -> dict[str, Any]:
     total = _statistics([run for entry in entries for run in entry.runs[VELOSPEC]])
     speedups = [row["speedup"] for row in rows]
     names = [name for name in entries[0].runs if all(name in entry.runs for entry in entries)]
-    rates = {name: mean(_rate(entry, name) for entry in entries) for name in names}
+    rates = {name: mean(rate(entry, name) for entry in entries) for name in names}
     summary: dict[str, Any] = {
         "speedup_mean": round(mean(speedups), 4),
         "speedup_min": min(speedups),
@@ -83,8 +83,8 @@ def _against_rivals(entries: Sequence[Entry], rates: dict[str, float]) -> dict[s
     if not rivals:
         return {"best_rival": None, "vs_best_rival": None, "vs_best_rival_each": None}
     best = max(rivals, key=lambda name: rates[name])
-    alone = [_rate(entry, VELOSPEC) / _rate(entry, best) for entry in entries]
-    each = [_rate(entry, VELOSPEC) / max(_rate(entry, name) for name in rivals) for entry in entries]
+    alone = [rate(entry, VELOSPEC) / rate(entry, best) for entry in entries]
+    each = [rate(entry, VELOSPEC) / max(rate(entry, name) for name in rivals) for entry in entries]
     return {
         "best_rival": best,
         "vs_best_rival": round(mean(alone), 4),
@@ -127,6 +127,17 @@ def _batches(total: Statistics) -> dict[str, dict[str, float]]:
     }
 
 
+def verified_acceptance(runs: Sequence[Run]) -> float:
+    """Accepted share of the drafted tokens up to the first wrong one of each draft, 0 to 1.
+
+    That is how the first VeloSpec counts; `Statistics.acceptance_rate` is of all drafted tokens.
+    """
+    verdicts = [step.verdict for run in runs for step in run.steps if step.verdict.draft.ids]
+    accepted = sum(verdict.accepted for verdict in verdicts)
+    wrong = sum(verdict.accepted < len(verdict.draft) for verdict in verdicts)
+    return accepted / (accepted + wrong) if verdicts else 0.0
+
+
 def _first_tokens(entries: Sequence[Entry]) -> dict[str, float]:
     names = entries[0].first_token
     return {name: round(median(entry.first_token[name] for entry in entries), 4) for name in names}
@@ -140,7 +151,8 @@ def _ratios(runs: Sequence[Run], plain: Sequence[Run]) -> list[float]:
     return [a.tokens_per_second / b.tokens_per_second for a, b in zip(runs, plain, strict=True)]
 
 
-def _rate(entry: Entry, name: str) -> float:
+def rate(entry: Entry, name: str) -> float:
+    """A method's tokens per second on a prompt: the median over the rounds."""
     return median(run.tokens_per_second for run in entry.runs[name])
 
 

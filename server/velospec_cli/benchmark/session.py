@@ -21,7 +21,9 @@ from velospec_cli.benchmark.suites.prompt import Prompt
 from velospec_cli.benchmark.suites.registry import read_texts
 
 _WARM_TOKENS = 16
-_WARM_PROMPT = Prompt("warm-up", "def celsius(fahrenheit):\n    return (fahrenheit - 32) * 5 / 9\n\n\ndef")
+WARM_PROMPT = Prompt("warm-up", "def celsius(fahrenheit):\n    return (fahrenheit - 32) * 5 / 9\n\n\ndef")
+"""What all methods decode a little of before anything counts."""
+
 _MARGIN = 1.2  # of the time that one prompt takes, held ready before the next one begins
 
 
@@ -65,12 +67,17 @@ class Session:
     """Runs a plan over prompts with the methods of engines and their rivals."""
 
     def __init__(
-        self, engines: Sequence[Engine], drafting: Drafting, methods: Sequence[Method], say: Progress
+        self,
+        engines: Sequence[tuple[Engine, Drafting]],
+        methods: Sequence[Method],
+        say: Progress,
+        warm: Prompt = WARM_PROMPT,
     ) -> None:
+        """`engines` come with how each drafts from the beginning of every round."""
         self._engines = engines
-        self._drafting = drafting
         self._methods = methods
         self._say = say
+        self._warm = warm
         self._learned: tuple[object, ...] = ()
         self._slowest = 0.0  # seconds of one prompt
 
@@ -78,8 +85,8 @@ class Session:
         """Decode a little by every method; the tokens per second of plain decoding."""
         rates = {}
         for method in self._methods:
-            method.read(_WARM_PROMPT)
-            rates[method.name] = method.run(_WARM_PROMPT, _WARM_TOKENS).tokens_per_second
+            method.read(self._warm)
+            rates[method.name] = method.run(self._warm, _WARM_TOKENS).tokens_per_second
         return rates[PLAIN]
 
     def run(self, prompts: Sequence[Prompt], plan: Plan) -> list[Entry]:
@@ -96,8 +103,8 @@ class Session:
         return list(entries.values())
 
     def _begin_round(self) -> None:
-        for engine in self._engines:
-            engine.use_drafting(self._drafting)
+        for engine, drafting in self._engines:
+            engine.use_drafting(drafting)
         self._learned = ()
 
     def _round(
@@ -129,7 +136,7 @@ class Session:
         for method in (*methods[shift:], *methods[:shift]):
             if method.name in RIVALS and plan.over:
                 continue  # a machine that was much slower than it seemed
-            # Rivals know no end: they decode as many tokens as the reference has.
+            # Rivals know no end unless it is in a grammar: they decode as many tokens as the reference has.
             run = method.run(prompt, length if method.name in RIVALS else plan.tokens)
             if run.statistics is not None and method.name not in entry.runs:
                 # The model has read the prompt before; the proposers did now.
@@ -156,7 +163,7 @@ class Session:
     def _learn(self, prompt: Prompt) -> None:
         if prompt.corpus != self._learned:
             texts = read_texts(prompt.corpus)
-            for engine in self._engines:
+            for engine, _ in self._engines:
                 engine.use_corpus(texts)
             self._learned = prompt.corpus
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
 from velospec.core.errors import SettingsError
-from velospec_cli.benchmark.suites import completion, humaneval
+from velospec_cli.benchmark.suites import bfcl, completion, humaneval, schemas
 from velospec_cli.benchmark.suites.prompt import Prompt
 
 
@@ -33,7 +33,11 @@ class Suite:
     rival_rounds: int = 3  # in so many of the rounds the rivals take part
     ends: bool = False
     least: int = 1
-    libraries: tuple[str, ...] = ()  # distributions that the prompts are read from
+    libraries: tuple[str, ...] = ()  # installed distributions that the prompts are read from
+    data: Mapping[str, str] = field(
+        default_factory=dict
+    )  # versions of those that only their data is taken of
+    structured: bool = False  # questions to a chat model whose answers have a grammar
 
     def prompts(self) -> tuple[Prompt, ...]:
         """All of them, in a fixed order; more than `size` where some may be passed over."""
@@ -93,6 +97,33 @@ SUITES = {
             ends=True,
             least=16,
             libraries=("pathspec", "gguf", "llama-cpp-python"),
+        ),
+        Suite(
+            "tools",
+            "tool calls of the PyPI package bfcl-eval, by a chat model",
+            size=bfcl.SIZE,
+            tokens=128,
+            quick_tokens=96,
+            rounds=2,
+            minutes=20,
+            load=bfcl.load,
+            rival_rounds=1,
+            ends=True,
+            data={"bfcl-eval": bfcl.VERSION},
+            structured=True,
+        ),
+        Suite(
+            "schemas",
+            "JSON of six types of schema, from enums to free text, by a chat model",
+            size=schemas.SIZE,
+            tokens=128,
+            quick_tokens=96,
+            rounds=3,
+            minutes=12,
+            load=schemas.load,
+            rival_rounds=1,
+            ends=True,
+            structured=True,
         ),
     )
 }
