@@ -45,7 +45,7 @@ class GrammarCompiler:
         compiled = self.compile(replace(grammar, after=""))  # so that it is found again for other texts
         marks = {} if grammar.tags is None else marks_in(grammar.tags.literals, self._vocabulary)
         shown = {token: name.encode() for name, token in marks.items()}
-        return GrammarConstraint(compiled.matcher(after), self._vocabulary, marks=shown)
+        return GrammarConstraint(compiled.matcher(after), self._vocabulary, marks=shown, part=grammar.part)
 
     @property
     def engine(self) -> Engine:

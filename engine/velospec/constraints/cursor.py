@@ -48,8 +48,9 @@ class GrammarConstraint:
         *,
         marks: Mapping[int, bytes] | None = None,
         slow: float = SLOW_MASK_SECONDS,
+        part: bool = False,
     ) -> None:
-        """Take over `matcher`, at the beginning of the answer."""
+        """Take over `matcher`, at the beginning of the answer; one that is a `part` may end anywhere."""
         self.marks = marks or {}
         self.forced_tokens = 0
         self._watch = _Watch()
@@ -64,6 +65,7 @@ class GrammarConstraint:
         self._forced = b""  # what is left of the bytes that the last decided ids were forced to
         self._ended = False
         self._slow = slow
+        self._part = part
         self._mask_seconds = 0.0
 
     @property
@@ -93,7 +95,7 @@ class GrammarConstraint:
         with self._watch:
             if token in self._end_ids:
                 self._move(ahead)
-                return self._matcher.accepting
+                return self._may_end()
             count = len(ahead)
             if any(
                 len(draft) > count and draft[count] == token and draft[:count] == tuple(ahead)
@@ -174,9 +176,12 @@ class GrammarConstraint:
         self._mask.fill(0)
         if not self._ended:
             self._matcher.fill(self._mask)
-        self._mark_ends(allowed=self._ended or self._matcher.accepting)
+        self._mark_ends(allowed=self._ended or self._may_end())
         self._masked = wanted
         self._mask_seconds += _RECENT * (time.perf_counter() - started - self._mask_seconds)
+
+    def _may_end(self) -> bool:
+        return self._part or self._matcher.accepting
 
     def _mark_ends(self, *, allowed: bool) -> None:
         for token in self._end_ids:
