@@ -94,7 +94,9 @@ def _tool(value: object, where: str) -> Tool:
     schema = _map(tool[key], f"{where}/{key}", "a JSON Schema")
     if schema.get("type", "object") != "object":
         raise _unfit(f"{where}/{key}/type", "arguments are an object", 'Use "object".')
-    return Tool(name, description, json.dumps({"type": "object", **schema}, ensure_ascii=False))
+    return Tool(
+        name, description, json.dumps({"type": "object", "properties": {}, **schema}, ensure_ascii=False)
+    )
 
 
 def _choice(value: object) -> ToolChoice:

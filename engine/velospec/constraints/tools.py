@@ -1,0 +1,117 @@
+"""The grammar of an answer with calls of tools: each call in the model's style, its arguments by its schema.
+
+Knows tools, choices and styles; nothing of engines, templates or answers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from velospec.constraints.schema import check_schema
+from velospec.core.errors import GrammarError
+from velospec.core.grammar import Grammar, GrammarKind, Tag, Tags, Whitespace
+from velospec.core.tools import Tool, ToolChoice, ToolMode, ToolStyle
+
+MOST_TOOLS = 512
+MOST_CHARACTERS = 1_000_000  # of all schemas together
+_OPEN = (
+    "additionalProperties",
+    "unevaluatedProperties",
+    "patternProperties",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "$ref",
+    "if",
+)
+_INSIDE = ("properties", "$defs", "definitions")  # maps of schemas
+_FEWER = "Give the model fewer tools, or narrow the choice to those that may be of use."
+
+
+def tool_grammar(
+    tools: Sequence[Tool],
+    choice: ToolChoice,
+    style: ToolStyle,
+    whitespace: Whitespace = Whitespace.SPACED,
+) -> Grammar | None:
+    """The grammar of answers to a question with `tools`; None where no call is possible.
+
+    AUTO leaves the text free up to the style's trigger, behind which a call has to come; REQUIRED begins
+    with a call at once and is nothing but calls. One tool by name is called once. Arguments have no
+    properties but those that the schema names, unless it says so itself: see `closed`.
+    Raises GrammarError, which names the tool and the place in its schema.
+    """
+    able = choice.among(tuple(tools))
+    if not able:
+        return None
+    _check_size(able)
+    schemas = [closed(tool.parameters) for tool in able]
+    for tool, schema in zip(able, schemas, strict=True):
+        _check(tool.name, schema)
+    required = choice.mode is ToolMode.REQUIRED
+    named = required and len(choice.names) == 1
+    return Grammar(
+        GrammarKind.TAGS,
+        whitespace=whitespace,
+        tags=Tags(
+            tuple(
+                Tag(style.begin + tool.name + style.middle, schema, style.end)
+                for tool, schema in zip(able, schemas, strict=True)
+            ),
+            trigger=style.trigger,
+            free_text=not required,
+            at_least_one=required,
+            parallel=choice.parallel and style.several and not named,
+            separator=style.separator,
+            opening=style.opening,
+            closing=style.closing,
+        ),
+    )
+
+
+def closed(parameters: str) -> str:
+    """The schema `parameters` without room for properties that it does not name.
+
+    JSON Schema allows any others where `additionalProperties` is left out, which no function means; OpenAI's
+    strict mode and xgrammar's read schemas so too. What says anything about other properties, and what is
+    combined of several schemas, stays as it is.
+    """
+    return json.dumps(_closed(json.loads(parameters)), ensure_ascii=False)
+
+
+def _closed(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_closed(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inner = {
+        key: {name: _closed(each) for name, each in value.items()}
+        if key in _INSIDE and isinstance(value, dict)
+        else _closed(value)
+        if key in ("items", "prefixItems", "anyOf", "oneOf")
+        else value
+        for key, value in schema.items()
+    }
+    if "properties" in schema and not any(key in schema for key in _OPEN):
+        inner["additionalProperties"] = False
+    return inner
+
+
+def _check_size(tools: Sequence[Tool]) -> None:
+    if len(tools) > MOST_TOOLS:
+        raise GrammarError(f"{len(tools)} tools are too many; {MOST_TOOLS} is the most.", _FEWER)
+    characters = sum(len(tool.parameters) for tool in tools)
+    if characters > MOST_CHARACTERS:
+        raise GrammarError(
+            f"The schemas of the tools have {characters:,} characters; {MOST_CHARACTERS:,} is the most.",
+            _FEWER,
+        )
+
+
+def _check(name: str, schema: str) -> None:
+    try:
+        check_schema(schema)
+    except GrammarError as error:
+        raise GrammarError(f'The tool "{name}": {error.cause}', error.remedy) from error
