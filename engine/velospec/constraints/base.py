@@ -6,7 +6,7 @@ there, however often and in whatever order it is asked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -49,10 +49,14 @@ class GrammarCursor(Constraint, Protocol):
     forced_tokens: int
     """Decided ids that lay wholly in text that the grammar left no choice about."""
 
-    @property
-    def seconds(self) -> float:
-        """Spent in it so far: on masks, forced text, moves and their reversal."""
-        ...
+    seconds: float
+    """Spent in it so far: on masks, forced text, moves and their reversal."""
+
+    key: Hashable
+    """The same for all answers of one grammar; None where that is not known."""
+
+    before: bytes
+    """The text that stands there already, and that the grammar begins with."""
 
     @property
     def complete(self) -> bool:
@@ -66,6 +70,10 @@ class GrammarCursor(Constraint, Protocol):
 
     def density(self, ahead: Sequence[int] = ()) -> float:
         """The allowed share of the vocabulary, 0 to 1; 1 where masks are too slow to find out."""
+        ...
+
+    def valid(self, ahead: Sequence[int], ids: Sequence[int]) -> int:
+        """How many of `ids` are allowed behind the allowed ids `ahead`, counted from the first."""
         ...
 
     def forced(self, ahead: Sequence[int] = ()) -> bytes:

@@ -42,10 +42,18 @@ class GrammarCompiler:
         Raises GrammarError.
         """
         after = grammar.after.encode("utf-8", "replace").removesuffix(heal)
-        compiled = self.compile(replace(grammar, after=""))  # so that it is found again for other texts
+        alone = replace(grammar, after="")  # so that it is found again for other texts
+        compiled = self.compile(alone)
         marks = {} if grammar.tags is None else marks_in(grammar.tags.literals, self._vocabulary)
         shown = {token: name.encode() for name, token in marks.items()}
-        return GrammarConstraint(compiled.matcher(after), self._vocabulary, marks=shown, part=grammar.part)
+        return GrammarConstraint(
+            compiled.matcher(after),
+            self._vocabulary,
+            marks=shown,
+            part=grammar.part,
+            key=alone,
+            before=after,
+        )
 
     @property
     def engine(self) -> Engine:

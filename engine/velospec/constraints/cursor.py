@@ -7,7 +7,7 @@ to be allowed, so that its accepted ids cost one move each and no mask. Knows no
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
@@ -24,20 +24,6 @@ _RECENT = 0.3  # weight of the newest mask in the running average
 _FORGIVEN = 0.98  # of that average for each mask avoided, so that slow masks are tried again
 
 
-class _Watch:
-    """Counts the seconds spent in its body; not for bodies within each other."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        self._started = 0.0
-
-    def __enter__(self) -> None:
-        self._started = time.perf_counter()
-
-    def __exit__(self, *_: object) -> None:
-        self.seconds += time.perf_counter() - self._started
-
-
 class GrammarConstraint:
     """Implements `constraints.base.GrammarCursor`; one serves one request."""
 
@@ -49,28 +35,34 @@ class GrammarConstraint:
         marks: Mapping[int, bytes] | None = None,
         slow: float = SLOW_MASK_SECONDS,
         part: bool = False,
+        key: Hashable = None,
+        before: bytes = b"",
     ) -> None:
-        """Take over `matcher`, at the beginning of the answer; one that is a `part` may end anywhere."""
+        """Take over `matcher`, at the beginning of the answer; one that is a `part` may end anywhere.
+
+        `key` is the same for all answers of one grammar, `before` the text that stands there already.
+        """
         self.marks = marks or {}
+        self.key = key
+        self.before = before
         self.forced_tokens = 0
-        self._watch = _Watch()
+        self.seconds = 0.0
         self._matcher = matcher
         self._size = vocabulary.size
         self._piece = vocabulary.piece
         self._end_ids = vocabulary.end_ids
         self._ahead: list[int] = []  # what the matcher is ahead of the decided ids
+        # For each id ahead: whether it lies in forced text, and what is left of that behind it.
+        self._forced_ahead: list[tuple[bool, bytes]] = []
+        self._forced = b""  # what is left of it behind the decided ids
         self._trimmed: list[tuple[int, ...]] = []  # drafts of this step, as far as they are allowed
         self._mask = np.zeros(-(-self._size // 32), dtype=np.int32)
+        self._bits = self._mask.view(np.uint32)
         self._masked: tuple[int, ...] | None = None  # which ids ahead the mask is for
-        self._forced = b""  # what is left of the bytes that the last decided ids were forced to
         self._ended = False
         self._slow = slow
         self._part = part
         self._mask_seconds = 0.0
-
-    @property
-    def seconds(self) -> float:
-        return self._watch.seconds
 
     @property
     def slow_masks(self) -> bool:
@@ -87,30 +79,33 @@ class GrammarConstraint:
         return self._ended or self._matcher.accepting
 
     def allowed(self, ahead: Sequence[int]) -> Ids:
-        with self._watch:
-            self._fill(ahead)
-            return self._ids()
+        started = time.perf_counter()
+        self._fill(ahead)
+        ids = self._ids()
+        self.seconds += time.perf_counter() - started
+        return ids
 
     def allows(self, ahead: Sequence[int], token: int) -> bool:
-        with self._watch:
-            if token in self._end_ids:
-                self._move(ahead)
-                return self._may_end()
-            count = len(ahead)
-            if any(
-                len(draft) > count and draft[count] == token and draft[:count] == tuple(ahead)
-                for draft in self._trimmed
-            ):
-                return True
-            self._move(ahead)
-            return self._matcher.valid((token,)) == 1
+        started = time.perf_counter()
+        allowed = self._allows(tuple(ahead), token)
+        self.seconds += time.perf_counter() - started
+        return allowed
+
+    def valid(self, ahead: Sequence[int], ids: Sequence[int]) -> int:
+        """How many of `ids` are allowed behind the allowed ids `ahead`, counted from the first."""
+        started = time.perf_counter()
+        self._move(ahead)
+        count = self._matcher.valid(ids)
+        self.seconds += time.perf_counter() - started
+        return count
 
     def trim(self, ids: Sequence[int]) -> int:
-        with self._watch:
-            self._move(())
-            count = self._matcher.valid(ids)
-            self._trimmed.append(tuple(ids[:count]))
-            return count
+        started = time.perf_counter()
+        self._move(())
+        count = self._matcher.valid(ids)
+        self._trimmed.append(tuple(ids[:count]))
+        self.seconds += time.perf_counter() - started
+        return count
 
     def advance(self, ids: Sequence[int]) -> None:
         """Move the cursor over decided `ids`; ids behind an end token are not looked at.
@@ -118,53 +113,72 @@ class GrammarConstraint:
         Raises:
             BackendError: one of them is not allowed, so that engine and verifier have lost each other.
         """
-        with self._watch:
-            self._move(())
-            for token in ids:
-                if token in self._end_ids:
-                    self._ended = True
-                    break
-                self._note_forced(self._piece(token))
-                self._accept(token)
+        started = time.perf_counter()
+        end = next((place for place, token in enumerate(ids) if token in self._end_ids), len(ids))
+        self._ended = self._ended or end < len(ids)
+        if end:
+            self._move(ids[:end])  # over what of it the matcher is behind already
+            self.forced_tokens += sum(inside for inside, _ in self._forced_ahead)
+            self._forced = self._forced_ahead[-1][1]
             self._ahead.clear()
-            self._trimmed.clear()
-            self._masked = None
+            self._forced_ahead.clear()
+        else:
+            self._move(())
+        self._trimmed.clear()
+        self._masked = None
+        self.seconds += time.perf_counter() - started
 
     def density(self, ahead: Sequence[int] = ()) -> float:
-        with self._watch:
-            if self.slow_masks:
-                self._mask_seconds *= _FORGIVEN
-                return 1.0
-            self._fill(ahead)
-            return int(np.bitwise_count(self._mask.view(np.uint32)).sum()) / self._size
+        if self.slow_masks:
+            self._mask_seconds *= _FORGIVEN
+            return 1.0
+        started = time.perf_counter()
+        self._fill(ahead)
+        share = int(np.bitwise_count(self._bits).sum()) / self._size
+        self.seconds += time.perf_counter() - started
+        return share
 
     def forced(self, ahead: Sequence[int] = ()) -> bytes:
-        with self._watch:
+        started = time.perf_counter()
+        self._move(ahead)
+        text = self._matcher.forced()
+        self.seconds += time.perf_counter() - started
+        return text
+
+    def _allows(self, ahead: tuple[int, ...], token: int) -> bool:
+        if token in self._end_ids:
             self._move(ahead)
-            return self._matcher.forced()
+            return self._may_end()
+        if self._masked == ahead:
+            return bool(int(self._bits[token >> 5]) >> (token & 31) & 1)
+        count = len(ahead)
+        for draft in self._trimmed:
+            if len(draft) > count and draft[count] == token and draft[:count] == ahead:
+                return True
+        self._move(ahead)
+        return self._matcher.valid((token,)) == 1
 
     def _move(self, ahead: Sequence[int]) -> None:
         """Bring the matcher behind the decided ids and `ahead`."""
         kept = common_length(self._ahead, ahead)
         if kept < len(self._ahead):
             self._matcher.rollback(len(self._ahead) - kept)
-            del self._ahead[kept:]
+            del self._ahead[kept:], self._forced_ahead[kept:]
         for token in ahead[kept:]:
             self._accept(token)
 
     def _accept(self, token: int) -> None:
+        forced = self._forced_ahead[-1][1] if self._forced_ahead else self._forced
+        forced = forced or self._matcher.forced()
         if not self._matcher.accept(token):
             raise BackendError(
                 "The grammar engine refuses a token that its own mask allowed.",
                 "Report this with the grammar; another one may work until it is mended.",
             )
-        self._ahead.append(token)
-
-    def _note_forced(self, piece: bytes) -> None:
-        forced = self._forced or self._matcher.forced()
+        piece = self._piece(token)
         inside = bool(piece) and forced.startswith(piece)
-        self.forced_tokens += inside
-        self._forced = forced[len(piece) :] if inside else b""
+        self._ahead.append(token)
+        self._forced_ahead.append((inside, forced[len(piece) :] if inside else b""))
 
     def _fill(self, ahead: Sequence[int]) -> None:
         """Make the mask that of the place behind `ahead`."""

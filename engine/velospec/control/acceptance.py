@@ -151,9 +151,15 @@ class Acceptance:
         """For each id of `draft`: fixed log odds, which hold what its own weight says, and other weights."""
         source = self._source(draft.proposer)
         base, row = logit_of(draft.prior), source.row(draft.evidence)
+        guesses = draft.guesses
         live = [other.ids for other in offered if other is not draft and other.ids]
         for position, token in enumerate(draft.ids):
-            known = [row, source.place(position), *self._around[min(position, REACHES - 1)]]
+            if guesses:  # each says for itself what the place says of others
+                evidence, prior = guesses[position]
+                base, known = logit_of(prior), [source.row(evidence)]
+            else:
+                known = [row, source.place(position)]
+            known += self._around[min(position, REACHES - 1)]
             if live:
                 count = len(live)
                 live = [ids for ids in live if ids[position] == token]

@@ -12,12 +12,16 @@ class Draft:
     `evidence` is a small number for what the proposer based it on (for `suffix`, how long the match is and
     whether earlier ones agree); acceptance is counted apart for each (proposer, evidence, position). `prior`
     is the proposer's own guess, 0 to 1, that the first id is accepted, for as long as little was counted.
+    Where the ids of one draft rest on different things, `guesses` has evidence and prior of each.
     """
 
     ids: tuple[int, ...]
     proposer: str
     evidence: int = 0
     prior: float = 0.5
+    guesses: tuple[
+        tuple[int, float], ...
+    ] = ()  # for each id: evidence, and the chance if those before are right
 
     def __len__(self) -> int:
         return len(self.ids)

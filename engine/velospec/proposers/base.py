@@ -6,7 +6,7 @@ incremental state; it never sees logits, text, the KV cache or another proposer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -53,6 +53,12 @@ class LanguageAware(Protocol):
 class GrammarView(Protocol):
     """What a proposer may ask of the grammar; `constraints.base.GrammarCursor` is one."""
 
+    key: Hashable
+    """The same for all answers of one grammar; None where that is not known."""
+
+    before: bytes
+    """The text that stands there already, and that the grammar begins with."""
+
     @property
     def complete(self) -> bool:
         """Whether nothing but an end token may follow what was decided so far."""
@@ -60,6 +66,10 @@ class GrammarView(Protocol):
 
     def trim(self, ids: Sequence[int]) -> int:
         """How many of the draft `ids` are allowed, counted from the first."""
+        ...
+
+    def valid(self, ahead: Sequence[int], ids: Sequence[int]) -> int:
+        """How many of `ids` are allowed behind the allowed ids `ahead`, counted from the first."""
         ...
 
     def allows(self, ahead: Sequence[int], token: int) -> bool:
