@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from velospec.core.errors import ModelNotFoundError, VeloSpecError
@@ -20,7 +20,7 @@ from velospec_lsp.status import DAEMON_AWAY, Kind, StatusReporter
 if TYPE_CHECKING:
     from pygls.lsp.server import LanguageServer
 
-    from velospec.core.request import Completion, InfillRequest
+    from velospec.core.request import Completion, InfillRequest, TextRequest
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +41,18 @@ class ModelLink:
     async def infill(self, request: InfillRequest, *, model: str | None = None) -> Completion:
         """Complete at a cursor. Raises VeloSpecError."""
         completion = await self._connection().infill(request, model=model)
+        self._status.set(Kind.READY)
+        return completion
+
+    async def generate(
+        self,
+        request: TextRequest,
+        *,
+        model: str | None = None,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Completion:
+        """Continue a text; `on_text` gets it in pieces. Raises VeloSpecError."""
+        completion = await self._connection().generate(request, model=model, on_text=on_text)
         self._status.set(Kind.READY)
         return completion
 

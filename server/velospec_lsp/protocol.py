@@ -193,6 +193,15 @@ class Protocol(LanguageServerProtocol):
             self.exit_code = code
             self.ended.set()
 
+    def on_cancel(self, call: Callable[[], object]) -> None:
+        """Have `call` called if the client cancels the request that is being handled.
+
+        For handlers behind a built-in one, such as commands: the built-in one's reply is what is cancelled.
+        """
+        reply = self._request_futures.get(self.msg_id) if self.msg_id is not None else None
+        if reply is not None:
+            reply.add_done_callback(lambda done: call() if done.cancelled() else None)
+
     @property
     def finished(self) -> bool:
         """Whether the client has asked for shutdown, so that an end is no surprise."""
