@@ -6,7 +6,7 @@ a call and turns out to be none is text. Knows no tools and no schemas.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from velospec.core.tools import ToolCall, ToolStyle, new_call_id
@@ -78,7 +78,11 @@ class CallStream:
         Where the answer was `cut` short, what may have become a call is left out.
         """
         held, self._text = self._text, ""
-        if self._stage != self._read_content:
+        if self._stage == self._read_end and self._style is not None:
+            last = self._style.end + self._style.closing
+            held = held.removeprefix(last) if held.startswith(last) else ""
+            self._strip = True
+        elif self._stage != self._read_content:
             return []
         if cut and self._style is not None and held.strip():
             held = ""
@@ -172,20 +176,6 @@ def read_answer(text: str, style: ToolStyle | None) -> tuple[str, tuple[ToolCall
     stream.feed(text)
     stream.finish()
     return stream.content, stream.calls
-
-
-def joined(deltas: Iterable[Delta]) -> tuple[str, list[tuple[str, str]]]:
-    """What deltas amount to: the text, and each call's name and arguments."""
-    content = ""
-    calls: list[tuple[str, str]] = []
-    for delta in deltas:
-        content += delta.content
-        if delta.index is not None:
-            if delta.index == len(calls):
-                calls.append((delta.name, ""))
-            name, arguments = calls[delta.index]
-            calls[delta.index] = (name, arguments + delta.arguments)
-    return content, calls
 
 
 def _held(text: str, trigger: str) -> int:
