@@ -16,19 +16,25 @@ import json
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from velospec.configurations import Config, drafting_of
+from velospec.constraints.tools import tool_grammar
 from velospec.control.adaptive_k import length_for
 from velospec.core.cancellation import CancelToken
 from velospec.core.errors import SettingsError
 from velospec.core.grammar import Grammar, GrammarKind
+from velospec.core.messages import Message
+from velospec.core.openai_json import read_tools
 from velospec.core.request import Completion, Limits, TextRequest
 from velospec.core.step import Step
+from velospec.core.tools import Tool, ToolChoice, ToolMode
 from velospec.engine import Engine
+from velospec.models.calls import read_answer
+from velospec.models.chat import ChatFormat
 from velospec.models.named import find_model
 
 Schema = Mapping[str, Any] | Sequence[Any] | bool | str | Path
@@ -98,6 +104,7 @@ class VeloSpec:
         second = None if draft_model is None else find_model(draft_model)
         self.config = str(config)
         self._width = K
+        self._chat: ChatFormat | None = None
         self.engine = Engine.open(
             find_model(target_model), slots=1, drafting=drafting_of(config, K, second), remember=False
         )
@@ -115,23 +122,32 @@ class VeloSpec:
             prompt: Text as the model is to read it; with `tools`, a question, which the model's chat template
                 is put around.
             schema: JSON Schema that the answer has to obey.
-            tools: Functions in OpenAI's form: the answer is a call of one or more of them.
+            tools: Functions in OpenAI's form: the answer is calls of them, one or more, and nothing else.
             max_tokens: Most tokens of the answer.
 
         Raises:
             SettingsError: both a schema and tools are given, or they have another form.
-            GrammarError: the schema has something that cannot be enforced.
+            GrammarError: a schema has something that cannot be enforced.
+            ChatError: there are tools and the model is not made for chat.
             ContextError: the prompt does not fit.
         """
         if schema is not None and tools is not None:
             raise SettingsError("An answer has a schema or calls tools, not both.", "Leave one of them out.")
-        request = self._request(prompt, schema, tools, Limits(max_tokens=max_tokens))
+        limits = Limits(max_tokens=max_tokens)
+        if tools is not None:
+            request = self._asking(prompt, read_tools(tools), limits)
+        else:
+            grammar = None if schema is None else Grammar(GrammarKind.JSON_SCHEMA, schema_text(schema))
+            request = TextRequest(_DOCUMENT, prompt, limits, grammar=grammar)
+        if self.config == Config.C1:
+            request = replace(request, grammar=None)
         steps: list[Step] = []
         started = time.perf_counter()
         done = self.engine.generate(request, CancelToken(), on_step=steps.append)
-        return self._result(
-            done, steps, time.perf_counter() - started, constrained=request.grammar is not None
-        )
+        result = self._result(done, steps, time.perf_counter() - started)
+        if request.grammar is None:
+            return replace(result, density_trace=[], k_trace=[])
+        return replace(result, parsed=_json(done.text) if tools is None else self._calls(done.text))
 
     def close(self) -> None:
         """Free the models. Idempotent."""
@@ -145,21 +161,23 @@ class VeloSpec:
     ) -> None:
         self.close()
 
-    def _request(
-        self,
-        prompt: str,
-        schema: Schema | None,
-        tools: Sequence[Mapping[str, Any]] | None,
-        limits: Limits,
-    ) -> TextRequest:
-        grammar = None
-        if schema is not None and self.config != Config.C1:
-            grammar = Grammar(GrammarKind.JSON_SCHEMA, schema_text(schema))
-        return TextRequest(_DOCUMENT, prompt, limits, grammar=grammar)
+    def _asking(self, question: str, tools: Sequence[Tool], limits: Limits) -> TextRequest:
+        """The request for calls of `tools`."""
+        if self._chat is None:
+            self._chat = ChatFormat.for_file(self.engine.model.path)
+        grammar = tool_grammar(tools, ToolChoice(ToolMode.REQUIRED), self._chat.tools.style)
+        prompt = self._chat.render([Message("user", question)], tools)
+        return TextRequest(_DOCUMENT, prompt, limits, special=True, grammar=grammar)
 
-    def _result(
-        self, done: Completion, steps: Sequence[Step], seconds: float, *, constrained: bool
-    ) -> GenerationResult:
+    def _calls(self, text: str) -> list[dict[str, Any]] | None:
+        """The calls in an answer as plain values; None where one was cut short."""
+        assert self._chat is not None  # noqa: S101 - read for the question
+        _, calls = read_answer(text, self._chat.tools.style)
+        if not calls or not all(call.complete for call in calls):
+            return None
+        return [{"name": call.name, "arguments": _json(call.arguments)} for call in calls]
+
+    def _result(self, done: Completion, steps: Sequence[Step], seconds: float) -> GenerationResult:
         counts = done.statistics
         return GenerationResult(
             text=done.text,
@@ -171,9 +189,8 @@ class VeloSpec:
             tokens_per_sec=len(done.token_ids) / seconds,
             rounds=counts.steps,
             config=self.config,
-            density_trace=[step.density for step in steps] if constrained else [],
-            k_trace=[(step.density, self._longest(step)) for step in steps] if constrained else [],
-            parsed=_parse(done.text) if constrained else None,
+            density_trace=[step.density for step in steps],
+            k_trace=[(step.density, self._longest(step)) for step in steps],
         )
 
     def _longest(self, step: Step) -> int:
@@ -198,7 +215,7 @@ def schema_text(schema: Schema) -> str:
     return schema if isinstance(schema, str) else json.dumps(schema)
 
 
-def _parse(text: str) -> Any:
+def _json(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:

@@ -98,11 +98,15 @@ def gbnf_of_schema(schema: str) -> str:
         raise ValueError(f"llama-cpp-python makes no grammar of the schema: {error!r}") from error
 
 
-def gbnf_of_calls(schema: str, begin: str, end: str, *, parallel: bool, separator: str) -> str:
-    """The same for values of `schema` between two literal texts; one or, if `parallel`, one or several."""
+def gbnf_of_calls(schema: str, head: str, tail: str, *, separator: str | None) -> str:
+    """The same for a value of `schema` between two literal texts.
+
+    With a `separator`, for one value or several, the text between two of them being literal too.
+    Raises ValueError as `gbnf_of_schema` does.
+    """
     rules = gbnf_of_schema(schema).replace("root ::=", "call ::=", 1)
-    more = f" ({_literal(separator)} tagged)*" if parallel else ""
-    return f"root ::= tagged{more}\ntagged ::= {_literal(begin)} call {_literal(end)}\n{rules}"
+    more = f" ({_literal(separator)} call)*" if separator is not None else ""
+    return f"root ::= {_literal(head)} call{more} {_literal(tail)}\n{rules}"
 
 
 def _literal(text: str) -> str:

@@ -8,6 +8,7 @@ is not the others'. C1, which leaves the grammar out, shares that of C3. Figures
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from statistics import mean
 from typing import Any
 
@@ -89,9 +90,10 @@ def _render(prompt: Prompt, form: ChatFormat) -> Prompt:
     structure = prompt.structure
     if structure is None:
         raise TypeError(f"{prompt.name} asks for no structured answer")
+    structure = replace(structure, style=form.tools.style)
     messages = [Message(role, content) for role, content in structure.messages]
     before = form.render(messages, structure.tools)
-    return Prompt(prompt.name, before, structure=structure, grammar=grammar_of(structure, form.tools.style))
+    return Prompt(prompt.name, before, structure=structure, grammar=grammar_of(structure))
 
 
 def _extend(entry: Entry, row: Row, engine: Engine) -> None:

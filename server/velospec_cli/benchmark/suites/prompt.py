@@ -8,7 +8,7 @@ from pathlib import Path
 from velospec.core.grammar import Grammar
 from velospec.core.messages import Role
 from velospec.core.request import InfillRequest, Limits, TextRequest
-from velospec.core.tools import Tool
+from velospec.core.tools import GENERIC, Tool, ToolStyle
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,7 @@ class Structure:
     schema: str = ""  # JSON Schema as JSON text
     tools: tuple[Tool, ...] = ()
     parallel: bool = False  # several calls
+    style: ToolStyle = GENERIC  # in which the model writes calls
 
 
 @dataclass(frozen=True, slots=True)
