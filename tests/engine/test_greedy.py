@@ -33,6 +33,9 @@ class Only:
         self.asked.append(tuple(ahead))
         return self.ids
 
+    def ends(self, ahead: Sequence[int]) -> bool:  # noqa: ARG002  (a protocol)
+        return False
+
     def trim(self, ids: Sequence[int]) -> int:
         return len(ids)
 

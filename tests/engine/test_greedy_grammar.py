@@ -33,6 +33,9 @@ class Listed:
         self.masks += 1
         return self.ids
 
+    def ends(self, ahead: Sequence[int]) -> bool:  # noqa: ARG002  (a protocol)
+        return False
+
     def trim(self, ids: Sequence[int]) -> int:
         return len(ids)
 
@@ -82,3 +85,22 @@ def test_a_slow_mask_is_made_where_asking_leads_nowhere() -> None:
     listed = Listed([900], slow_masks=True)
     assert GreedyVerifier().decide(row[None], EMPTY, listed).bonus == 900
     assert listed.masks == 1
+
+
+class Part(Listed):
+    """Allows an end where the model itself would end, though no end token otherwise."""
+
+    def ends(self, ahead: Sequence[int]) -> bool:  # noqa: ARG002  (a protocol)
+        return True
+
+
+@pytest.mark.parametrize("slow_masks", [False, True])
+def test_a_part_ends_where_the_model_by_itself_would_and_nowhere_else(slow_masks: bool) -> None:
+    verifier = GreedyVerifier(end_ids=[7])
+    constraint = Part([1, 2], slow_masks=slow_masks)
+    row = np.zeros(SIZE, dtype=np.float32)
+    row[[1, 7, 9]] = 1, 2, 3  # kept from 9, the model would rather end than go on with 1
+    assert verifier.decide(row[None], EMPTY, constraint).ids == (1,)
+    row[9] = 0
+    assert verifier.decide(row[None], EMPTY, constraint).ids == (7,)
+    assert verifier.decide(row[None], EMPTY, Listed([1, 2], slow_masks=slow_masks)).ids == (1,)

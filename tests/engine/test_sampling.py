@@ -40,6 +40,9 @@ class OnlyAfter:
     def allowed(self, ahead: Sequence[int]) -> Ids | None:
         return self._rows[len(ahead)]
 
+    def ends(self, ahead: Sequence[int]) -> bool:  # noqa: ARG002  (a protocol)
+        return False
+
     def trim(self, ids: Sequence[int]) -> int:
         return len(ids)
 

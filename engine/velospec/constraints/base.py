@@ -31,6 +31,14 @@ class Constraint(Protocol):
         """Whether `token` is allowed there. The ids `ahead` are themselves allowed."""
         ...
 
+    def ends(self, ahead: Sequence[int]) -> bool:
+        """Whether the answer may end there if an end token is what the model, unrestricted, would choose.
+
+        Beside that, end tokens are allowed as others are. With both in one, a model that is kept from what
+        it would write would rather end.
+        """
+        ...
+
     def trim(self, ids: Sequence[int]) -> int:
         """How many of the draft `ids` are allowed, counted from the first."""
         ...

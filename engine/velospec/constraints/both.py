@@ -29,6 +29,9 @@ class Both:
     def allows(self, ahead: Sequence[int], token: int) -> bool:
         return self._first.allows(ahead, token) and self._second.allows(ahead, token)
 
+    def ends(self, ahead: Sequence[int]) -> bool:
+        return self._first.ends(ahead) and self._second.ends(ahead)
+
     def trim(self, ids: Sequence[int]) -> int:
         return self._second.trim(ids[: self._first.trim(ids)])
 

@@ -38,7 +38,7 @@ class GrammarConstraint:
         key: Hashable = None,
         before: bytes = b"",
     ) -> None:
-        """Take over `matcher`, at the beginning of the answer; one that is a `part` may end anywhere.
+        """Take over `matcher`, at the beginning of the answer; a `part` is as in `core.grammar.Grammar`.
 
         `key` is the same for all answers of one grammar, `before` the text that stands there already.
         """
@@ -90,6 +90,9 @@ class GrammarConstraint:
         allowed = self._allows(tuple(ahead), token)
         self.seconds += time.perf_counter() - started
         return allowed
+
+    def ends(self, ahead: Sequence[int]) -> bool:
+        return self._part or self.allows(ahead, min(self._end_ids))
 
     def valid(self, ahead: Sequence[int], ids: Sequence[int]) -> int:
         """How many of `ids` are allowed behind the allowed ids `ahead`, counted from the first."""
@@ -148,7 +151,7 @@ class GrammarConstraint:
     def _allows(self, ahead: tuple[int, ...], token: int) -> bool:
         if token in self._end_ids:
             self._move(ahead)
-            return self._may_end()
+            return self._matcher.accepting
         if self._masked == ahead:
             return bool(int(self._bits[token >> 5]) >> (token & 31) & 1)
         count = len(ahead)
@@ -190,12 +193,9 @@ class GrammarConstraint:
         self._mask.fill(0)
         if not self._ended:
             self._matcher.fill(self._mask)
-        self._mark_ends(allowed=self._ended or self._may_end())
+        self._mark_ends(allowed=self._ended or self._matcher.accepting)
         self._masked = wanted
         self._mask_seconds += _RECENT * (time.perf_counter() - started - self._mask_seconds)
-
-    def _may_end(self) -> bool:
-        return self._part or self._matcher.accepting
 
     def _mark_ends(self, *, allowed: bool) -> None:
         for token in self._end_ids:

@@ -60,6 +60,9 @@ class Healing:
     def allows(self, ahead: Sequence[int], token: int) -> bool:
         return self.trim((*ahead, token)) > len(ahead)
 
+    def ends(self, ahead: Sequence[int]) -> bool:
+        return self.allowed(ahead) is None
+
     def trim(self, ids: Sequence[int]) -> int:
         left = self._left
         for count, token in enumerate(ids):

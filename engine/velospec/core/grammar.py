@@ -74,8 +74,8 @@ class Grammar:
     """What the text of an answer must obey; an end token is allowed where it may be complete.
 
     `after` is what stands before the answer already and belongs to the text that the grammar is for, such as
-    the beginning of a file that is to be completed. A `part` may end anywhere: what is written is then the
-    beginning of a text that obeys, which others go on with.
+    the beginning of a file that is to be completed. A `part` may also end wherever the model by itself
+    would: what is written is then the beginning of a text that obeys, which others go on with.
     """
 
     kind: GrammarKind

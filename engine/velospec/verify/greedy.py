@@ -28,7 +28,8 @@ class GreedyVerifier:
 
     def __init__(self, banned: Iterable[int] = (), end_ids: Iterable[int] = ()) -> None:
         self.banned = frozenset(banned)
-        self.final = self.banned.union(end_ids)
+        self._end_ids = frozenset(end_ids)
+        self.final = self.banned | self._end_ids
         self._banned_ids = np.array(sorted(self.banned), dtype=np.intp)
 
     def decide(
@@ -52,7 +53,7 @@ class GreedyVerifier:
         other id, allowed or not, which is the least that it can be.
         """
         choice = _unmasked(row, self.banned)
-        if choice is not None and (constraint is None or constraint.allows(ahead, choice.token)):
+        if choice is not None and (constraint is None or self._may_choose(choice.token, constraint, ahead)):
             return choice
         if constraint is not None and constraint.slow_masks:
             choice = self._by_asking(row, constraint, ahead)
@@ -62,6 +63,9 @@ class GreedyVerifier:
         candidates = Candidates.of(row, allowed, self._banned_ids)
         place, margin = candidates.best()
         return Choice(candidates.id_at(place), margin)
+
+    def _may_choose(self, token: int, constraint: Constraint, ahead: Sequence[int]) -> bool:
+        return constraint.allows(ahead, token) or (token in self._end_ids and constraint.ends(ahead))
 
     def _by_asking(self, row: Row, constraint: Constraint, ahead: Sequence[int]) -> Choice | None:
         """The likeliest id that is allowed, found by asking about one after the other; None if none soon."""
