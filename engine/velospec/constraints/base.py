@@ -67,8 +67,13 @@ class GrammarCursor(Constraint, Protocol):
     """The text that stands there already, and that the grammar begins with."""
 
     @property
+    def closed(self) -> bool:
+        """Whether the decided text, an end token left aside, cannot go on, so that none need be decided."""
+        ...
+
+    @property
     def complete(self) -> bool:
-        """Whether nothing but an end token may follow the decided ids."""
+        """Whether it is closed, or an end token was decided."""
         ...
 
     @property

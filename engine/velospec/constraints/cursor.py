@@ -69,9 +69,13 @@ class GrammarConstraint:
         return self._mask_seconds > self._slow
 
     @property
-    def complete(self) -> bool:
+    def closed(self) -> bool:
         self._move(())
-        return self._ended or self._matcher.stopped
+        return self._matcher.stopped
+
+    @property
+    def complete(self) -> bool:
+        return self._ended or self.closed
 
     @property
     def accepting(self) -> bool:

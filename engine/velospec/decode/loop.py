@@ -81,7 +81,7 @@ class Loop:
         pending = job.prompt[-1]
         while True:
             verdict = self._step(job, pending)
-            finish = job.output.extend(verdict.ids)
+            finish = job.output.extend(_needed(verdict.ids, job))
             if finish is not None:
                 return finish
             if job.grammar is not None and job.grammar.complete:
@@ -183,6 +183,13 @@ def _trim(draft: Draft, job: Job) -> Draft:
     if job.constraint is not None and job.trims:
         length = min(length, job.constraint.trim(draft.ids[:length]))
     return draft.cut(length)
+
+
+def _needed(ids: tuple[int, ...], job: Job) -> tuple[int, ...]:
+    """`ids` without an end token behind a closed grammar: without drafts, none is asked for there."""
+    if job.grammar is not None and job.grammar.closed and ids[-1] in job.verifier.final:
+        return ids[:-1]
+    return ids
 
 
 def _may_go_on(job: Job) -> bool:
