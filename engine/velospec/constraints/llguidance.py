@@ -49,22 +49,26 @@ class LlguidanceEngine:
 
     def compile(self, grammar: Grammar) -> LlguidanceGrammar:
         """See `Engine.compile`."""
-        source = LLMatcher.grammar_from_lark(_HEADER + _lark(grammar, self._vocabulary))
+        marks = {} if grammar.tags is None else marks_in(grammar.tags.literals, self._vocabulary)
+        source = LLMatcher.grammar_from_lark(_HEADER + _lark(grammar, marks))
         error, messages = LLMatcher.validate_grammar_with_warnings(source, self._tokenizer)
         if error or messages:
             raise GrammarError(
                 f"The {_NAMES[grammar.kind]} cannot be enforced: {'; '.join(messages)}.",
                 "Change what is named there, or ask without it and check the answer.",
             )
-        return LlguidanceGrammar(self._tokenizer, self._bytes, source)
+        return LlguidanceGrammar(self._tokenizer, self._bytes, source, marked=bool(marks))
 
 
 class LlguidanceGrammar:
     """Implements `constraints.matcher.CompiledGrammar`."""
 
-    def __init__(self, tokenizer: LLTokenizer, single: Mapping[int, int], source: str) -> None:
+    def __init__(
+        self, tokenizer: LLTokenizer, single: Mapping[int, int], source: str, *, marked: bool
+    ) -> None:
         self._tokenizer = tokenizer
         self._single = single  # the ids of single bytes
+        self._marked = marked
         self._matcher = LLMatcher(tokenizer, source, log_level=0)
 
     def matcher(self, after: bytes = b"") -> LlguidanceMatcher:
@@ -78,7 +82,7 @@ class LlguidanceGrammar:
                 f"The text before the answer does not fit the grammar behind its character {len(fits)}.",
                 "Mend the text there, or ask without a grammar.",
             )
-        return LlguidanceMatcher(matcher)
+        return LlguidanceMatcher(matcher, marked=self._marked)
 
     def _ids(self, text: bytes) -> list[int]:
         """Some ids that spell `text`, which may end inside a character."""
@@ -90,8 +94,10 @@ class LlguidanceGrammar:
 class LlguidanceMatcher:
     """Implements `constraints.matcher.Matcher`."""
 
-    def __init__(self, matcher: LLMatcher) -> None:
+    def __init__(self, matcher: LLMatcher, *, marked: bool = False) -> None:
+        """`marked` says whether control tokens are part of the grammar."""
         self._matcher = matcher
+        self._marked = marked
 
     @property
     def accepting(self) -> bool:
@@ -119,7 +125,10 @@ class LlguidanceMatcher:
             raise self._failure()
 
     def forced(self) -> bytes:
-        return self._matcher.compute_ff_bytes().split(_SPECIAL, 1)[0]
+        if not self._marked:
+            return self._matcher.compute_ff_bytes()
+        # 1.9.1 makes no mask any more where it was asked for forced bytes and a control token is forced.
+        return self._matcher.deep_copy().compute_ff_bytes().split(_SPECIAL, 1)[0]
 
     def _failure(self) -> GrammarError:
         return GrammarError(
@@ -155,7 +164,7 @@ _NAMES = {
 }
 
 
-def _lark(grammar: Grammar, vocabulary: Vocabulary) -> str:
+def _lark(grammar: Grammar, marks: Mapping[str, int]) -> str:
     match grammar.kind:
         case GrammarKind.JSON:
             return f"start: {_json('{}', grammar.whitespace)}\n"
@@ -170,7 +179,6 @@ def _lark(grammar: Grammar, vocabulary: Vocabulary) -> str:
                 raise GrammarError(
                     "A grammar of the kind TAGS needs `tags`.", "Name the calls in Grammar.tags."
                 )
-            marks = marks_in(grammar.tags.literals, vocabulary)
             return tags_lark(grammar.tags, partial(_json, whitespace=grammar.whitespace), marks)
 
 
