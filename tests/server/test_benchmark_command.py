@@ -41,7 +41,7 @@ def benchmark(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
 def test_a_bare_benchmark_lists_the_suites(tmp_path: Path) -> None:
     result = benchmark(home=tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
-    for suite in ("code", "humaneval", "editing", "completion"):
+    for suite in ("code", "humaneval", "editing", "completion", "tools", "schemas"):
         assert any(line.startswith(suite) for line in result.stdout.splitlines()), suite
     assert "velospec benchmark code --quick" in result.stdout
 
@@ -51,6 +51,7 @@ def test_a_bare_benchmark_lists_the_suites(tmp_path: Path) -> None:
     [
         (["sorting"], "no suite 'sorting'", "code, humaneval, editing, completion"),
         (["code"], "No model is installed", "velospec model install"),
+        (["schemas"], "No chat model is installed", "velospec model install smollm2-135m-instruct"),
         (["code", "--model", "none"], "none", "velospec model"),
         (["code", "--json", "missing/folder/code.json"], "no folder", "in one that exists"),
     ],

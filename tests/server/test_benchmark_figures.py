@@ -59,7 +59,7 @@ def run(
     log: list[tuple[str, str, str]] = []
     learner: Any = Learner()
     methods = [Written(name, log, seconds) for name in names]
-    session = Session([learner], Drafting(), methods, lambda _label, _done, _total: None)
+    session = Session([(learner, Drafting())], methods, lambda _label, _done, _total: None)
     return session.run(prompts, plan), log, learner.done
 
 

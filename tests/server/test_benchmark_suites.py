@@ -18,7 +18,13 @@ from velospec_cli.benchmark.suites.registry import SUITES, find_suite, read_text
 CURSORS = completion.load()
 
 
-@pytest.mark.parametrize("suite", SUITES.values(), ids=lambda suite: suite.name)
+@pytest.mark.parametrize(
+    "suite",
+    [
+        pytest.param(suite, id=name, marks=[pytest.mark.model] if name == "tools" else [])  # a download
+        for name, suite in SUITES.items()
+    ],
+)
 def test_a_suite_has_the_prompts_that_it_tells_of(suite: object) -> None:
     prompts = suite.prompts()  # type: ignore[attr-defined]  # pytest types it as an object
     size, least = suite.size, suite.least  # type: ignore[attr-defined]  # as above
@@ -35,7 +41,7 @@ def test_the_classic_list_is_there() -> None:
 
 
 def test_an_unknown_suite_names_those_there_are() -> None:
-    with pytest.raises(SettingsError, match="code, humaneval, editing, completion"):
+    with pytest.raises(SettingsError, match="code, humaneval, editing, completion, tools, schemas"):
         find_suite("sorting")
 
 

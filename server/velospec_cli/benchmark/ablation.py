@@ -20,6 +20,8 @@ from velospec_cli.benchmark.session import Entry
 from velospec_cli.benchmark.suites.registry import read_texts
 
 PROPOSERS = ("suffix", "resume", "corpus", "ngram", "motif", "syntax_fsm", "ast_shadow")
+BY_GRAMMAR = ("forced", "grammar_state")
+"""Those that have nothing to say where an answer has no grammar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +32,17 @@ class Setting:
     drafting: Drafting
 
 
-def settings() -> list[Setting]:
-    """All that are compared: everything, each proposer alone, each left out, and the other ways to choose."""
-    everything = frozenset(PROPOSERS)
+def settings(*, grammars: bool = False) -> list[Setting]:
+    """All that are compared: everything, each proposer alone, each left out, and the other ways to choose.
+
+    `grammars`: the answers have some.
+    """
+    names = (*BY_GRAMMAR, *PROPOSERS) if grammars else PROPOSERS
+    everything = frozenset(names)
     return [
         Setting("everything", Drafting(everything)),
-        *(Setting(f"{name} alone", Drafting(frozenset({name}))) for name in PROPOSERS),
-        *(Setting(f"without {name}", Drafting(everything - {name})) for name in PROPOSERS),
+        *(Setting(f"{name} alone", Drafting(frozenset({name}))) for name in names),
+        *(Setting(f"without {name}", Drafting(everything - {name})) for name in names),
         Setting("selector without entropy gate", Drafting(everything, entropy_gate=False)),
         Setting("adaptive K", Drafting(everything, Control.ADAPTIVE_K)),
         Setting("K by density", Drafting(everything, Control.DENSITY)),
@@ -49,7 +55,8 @@ def ablate(engine: Engine, entries: Sequence[Entry], *, ends: bool, say: Progres
     """The table's lines, JSON-ready, from the first round's runs of `entries`."""
     plain = [_replay(engine, entry, ends=ends, speculate=False) for entry in entries]
     lines = []
-    for number, setting in enumerate(every := settings()):
+    every = settings(grammars=any(entry.prompt.grammar is not None for entry in entries))
+    for number, setting in enumerate(every):
         say("Replaying under other settings", number, len(every))
         engine.use_drafting(setting.drafting)
         lines.append(_line(setting, plain, list(_replay_all(engine, entries, ends=ends))))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from velospec.constraints.validation import violations
-
 from velospec.constraints.tools import tool_grammar
+from velospec.constraints.validation import violations
 from velospec.core.grammar import Grammar, GrammarKind
 from velospec.core.tools import ToolChoice, ToolMode, ToolStyle
 from velospec.integrations.grammar_rivals import gbnf_of_calls, gbnf_of_schema
