@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from velospec.constraints.tools import tool_grammar
+from velospec.constraints.tools import closed, tool_grammar
 from velospec.core.errors import SettingsError
 from velospec.core.grammar import Grammar, GrammarKind
 from velospec.core.messages import Message
@@ -79,10 +79,10 @@ class Question:
 class AnswerReader:
     """Reads one answer: `feed` it the text as it comes, if it does, and `close` it with the completion."""
 
-    def __init__(self, question: Question, on_delta: OnDelta | None = None) -> None:
-        self._question = question
+    def __init__(self, question: Question | None, on_delta: OnDelta | None = None) -> None:
+        """`question` None where no one was asked anything, but a text was continued."""
         self._on_delta = on_delta or (lambda _delta: None)
-        self._stream = CallStream(question.style)
+        self._stream = CallStream(question.style if question is not None else None)
         self._fed = False
 
     def feed(self, text: str) -> None:
@@ -168,6 +168,9 @@ class Chat:
 
 
 def schema_grammar(schema: Mapping[str, Any] | str) -> Grammar:
-    """The grammar of JSON that obeys `schema`, a map or JSON text."""
+    """The grammar of JSON that obeys `schema`, a map or JSON text.
+
+    Objects have no properties but those that it names, unless it says so itself (`constraints.tools.closed`).
+    """
     source = schema if isinstance(schema, str) else json.dumps(schema, ensure_ascii=False)
-    return Grammar(GrammarKind.JSON_SCHEMA, source)
+    return Grammar(GrammarKind.JSON_SCHEMA, closed(source))

@@ -11,18 +11,21 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Self
+from typing import Self
 
 import typer
 from rich.console import Console
 from rich.status import Status
 
+from velospec.chat import AnswerReader, ChatFinish, Question
 from velospec.core.request import Completion, InfillRequest, Limits, Sampling, TextRequest
 from velospec.daemon.client import DaemonClient, EventKind, run_sync
 from velospec.daemon.codec import to_plain
 from velospec.daemon.protocol import Event
 from velospec.models.store import InstalledModel
-from velospec_cli.run_request import Cursor, How, chat_request, cursor_request, model_for, raw_request
+from velospec_cli import run_options as options
+from velospec_cli.run_request import Cursor, How, chat_question, cursor_request, model_for, raw_request
+from velospec_cli.run_structure import AnswerLines, answer_plain, structure_of
 from velospec_cli.statistics_view import request_view
 
 _GREEDY = Sampling()
@@ -30,46 +33,33 @@ _GREEDY = Sampling()
 
 def run(  # noqa: PLR0913 - each is an option of the command
     *,
-    prompt: Annotated[
-        str | None, typer.Option(help="Answer this by the chat model; - reads it from standard input.")
-    ] = None,
-    raw: Annotated[
-        bool, typer.Option("--raw", help="Continue the prompt as it stands, without a chat template.")
-    ] = False,
-    file: Annotated[Path | None, typer.Option(help="Complete at a cursor in this file instead.")] = None,
-    line: Annotated[int | None, typer.Option(min=1, help="The cursor's line, from 1.")] = None,
-    column: Annotated[
-        int | None, typer.Option(min=1, help="Its column in characters, from 1; the line's end if left out.")
-    ] = None,
-    model: Annotated[
-        str | None, typer.Option(help="An installed model, instead of the default for the purpose.")
-    ] = None,
-    max_tokens: Annotated[int, typer.Option(min=1, help="The most tokens to write.")] = 256,
-    temperature: Annotated[
-        float, typer.Option(help="0 takes the likeliest token each time, more is more varied.")
-    ] = _GREEDY.temperature,
-    top_k: Annotated[int, typer.Option(help="Only the k likeliest tokens; 0 for all.")] = _GREEDY.top_k,
-    top_p: Annotated[float, typer.Option(help="Only the likeliest of this joint share.")] = _GREEDY.top_p,
-    min_p: Annotated[
-        float, typer.Option(help="Only those of this share of the likeliest one's probability.")
-    ] = _GREEDY.min_p,
-    repetition_penalty: Annotated[
-        float, typer.Option(help="Over 1 makes tokens that were there already less likely.")
-    ] = _GREEDY.repetition_penalty,
-    seed: Annotated[
-        int | None, typer.Option(help="The same seed draws the same text again; a new one if left out.")
-    ] = _GREEDY.seed,
-    drafts: Annotated[bool, typer.Option(help="Whether to draft; the text is the same.")] = True,
-    stats: Annotated[
-        bool, typer.Option("--stats", help="Show counts and times afterwards, on standard error.")
-    ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the text, its end and the statistics as JSON.")
-    ] = False,
+    prompt: options.Prompt = None,
+    raw: options.Raw = False,
+    file: options.File = None,
+    line: options.Line = None,
+    column: options.Column = None,
+    model: options.Model = None,
+    max_tokens: options.MaxTokens = 256,
+    temperature: options.Temperature = _GREEDY.temperature,
+    top_k: options.TopK = _GREEDY.top_k,
+    top_p: options.TopP = _GREEDY.top_p,
+    min_p: options.MinP = _GREEDY.min_p,
+    repetition_penalty: options.RepetitionPenalty = _GREEDY.repetition_penalty,
+    seed: options.Seed = _GREEDY.seed,
+    schema: options.Schema = None,
+    json_value: options.JsonValue = False,
+    regex: options.Regex = None,
+    grammar: options.GrammarFile = None,
+    tools: options.Tools = None,
+    tool_choice: options.ToolChoiceText = None,
+    drafts: options.Drafts = True,
+    stats: options.Stats = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Answer a prompt, or complete at a cursor of a file.
 
-    The text goes to standard output as it is written, with a line break at its end if it has none.
+    The text goes to standard output as it is written, with a line break at its end if it has none; each call
+    of a tool is a line of its own.
     """
     sampling = Sampling(
         temperature=temperature,
@@ -79,16 +69,31 @@ def run(  # noqa: PLR0913 - each is an option of the command
         repetition_penalty=repetition_penalty,
         seed=seed,
     )
-    how = How(Limits(max_tokens=max_tokens), sampling, drafts)
-    chosen, request = _request(prompt, _cursor(file, line, column), how, model=model, raw=raw)
+    structure = structure_of(
+        schema=schema,
+        json_value=json_value,
+        regex=regex,
+        grammar=grammar,
+        tools=tools,
+        tool_choice=tool_choice,
+    )
+    how = How(Limits(max_tokens=max_tokens), sampling, drafts, structure)
+    chosen, request, question = _asked(prompt, _cursor(file, line, column), how, model=model, raw=raw)
     with _Output(silent=as_json) as output:
+        lines = AnswerLines(output.write)
+        reader = AnswerReader(question, lines)
         completion = run_sync(
-            lambda client: _ask(client, request, chosen.name, output.write),
+            lambda client: _ask(client, request, chosen.name, reader.feed),
             name="velospec run",
             on_event=output.on_event,
         )
+        answer = reader.close(completion)
+        lines.close(complete=all(call.complete for call in answer.tool_calls))
     if as_json:
-        typer.echo(json.dumps({"model": chosen.name, **to_plain(completion)}, indent=2))
+        calls = {} if question is None or question.style is None else answer_plain(answer)
+        typer.echo(json.dumps({"model": chosen.name, **to_plain(completion), **calls}, indent=2))
+    if answer.finish is ChatFinish.LENGTH and not structure.free:
+        Console(stderr=True, highlight=False).print(f"The answer was cut short by --max-tokens {max_tokens}.")
     if stats:
         Console(stderr=True, highlight=False).print("", request_view(completion.statistics))
 
@@ -104,21 +109,29 @@ def _cursor(file: Path | None, line: int | None, column: int | None) -> Cursor |
     return Cursor(file, line, column)
 
 
-def _request(
+def _asked(
     prompt: str | None, cursor: Cursor | None, how: How, *, model: str | None, raw: bool
-) -> tuple[InstalledModel, TextRequest | InfillRequest]:
-    """What to ask of which model. Raises VeloSpecError, typer.BadParameter for options that do not fit."""
+) -> tuple[InstalledModel, TextRequest | InfillRequest, Question | None]:
+    """What to ask of which model, and the question that it is where that is a chat model.
+
+    Raises VeloSpecError, typer.BadParameter for options that do not fit.
+    """
     if (prompt is None) == (cursor is None):
         raise typer.BadParameter("Give either a --prompt, or a --file with a --line.")
     if cursor is not None:
         if raw:
             raise typer.BadParameter("--raw is for a --prompt.")
-        return model_for(["completion"], model), cursor_request(cursor, how)
+        if not how.structure.free:
+            raise typer.BadParameter("The form of an answer can be given for a --prompt.")
+        return model_for(["completion"], model), cursor_request(cursor, how), None
     assert prompt is not None  # noqa: S101 - one of the two is given, as was just seen
     if raw:
-        return model_for(["chat", "completion"], model), raw_request(prompt, how)
+        if how.structure.tools:
+            raise typer.BadParameter("--tools are for a chat model, so leave --raw out.")
+        return model_for(["chat", "completion"], model), raw_request(prompt, how), None
     chosen = model_for(["chat"], model)
-    return chosen, chat_request(prompt, how, chosen)
+    question = chat_question(prompt, how, chosen)
+    return chosen, question.request, question
 
 
 async def _ask(

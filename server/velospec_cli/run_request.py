@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from velospec.chat import Chat, Question
 from velospec.core.errors import ModelNotFoundError, VeloSpecError
+from velospec.core.messages import Message
 from velospec.core.request import InfillRequest, Limits, Sampling, TextRequest
-from velospec.models.chat import ChatFormat, Message
 from velospec.models.store import InstalledModel, ModelStore
+from velospec_cli.run_structure import Structure
 
 STDIN = "-"
 """The prompt that stands for all of standard input."""
@@ -29,10 +31,7 @@ class How:
     limits: Limits
     sampling: Sampling
     speculate: bool
-
-    def continuing(self, prompt: str, *, special: bool) -> TextRequest:
-        """The request that continues `prompt`; `special` reads control tokens written in it as such."""
-        return TextRequest(_DOCUMENT, prompt, self.limits, self.speculate, special, self.sampling)
+    structure: Structure = field(default_factory=Structure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +45,28 @@ class Cursor:
 
 def raw_request(prompt: str, how: How) -> TextRequest:
     """Continue `prompt` as it stands."""
-    return how.continuing(_given(prompt), special=False)
+    return TextRequest(
+        _DOCUMENT,
+        _given(prompt),
+        how.limits,
+        how.speculate,
+        sampling=how.sampling,
+        grammar=how.structure.grammar,
+    )
 
 
-def chat_request(prompt: str, how: How, model: InstalledModel) -> TextRequest:
-    """Answer `prompt` by the chat template of `model`. Raises ChatError, ModelLoadError."""
-    text = ChatFormat.for_file(model.path).render([Message("user", _given(prompt))])
-    return how.continuing(text, special=True)
+def chat_question(prompt: str, how: How, model: InstalledModel) -> Question:
+    """Answer `prompt` by the chat template of `model`. Raises ChatError, GrammarError, ModelLoadError."""
+    return Chat.for_model(model).ask(
+        [Message("user", _given(prompt))],
+        tools=how.structure.tools,
+        choice=how.structure.choice,
+        grammar=how.structure.grammar,
+        limits=how.limits,
+        sampling=how.sampling,
+        document=_DOCUMENT,
+        speculate=how.speculate,
+    )
 
 
 def cursor_request(cursor: Cursor, how: How) -> InfillRequest:

@@ -71,14 +71,18 @@ def tool_grammar(
     )
 
 
-def closed(parameters: str) -> str:
-    """The schema `parameters` without room for properties that it does not name.
+def closed(source: str) -> str:
+    """The JSON Schema `source` without room for properties that it does not name.
 
-    JSON Schema allows any others where `additionalProperties` is left out, which no function means; OpenAI's
+    JSON Schema allows any others where `additionalProperties` is left out, which no one who asks for an answer means; OpenAI's
     strict mode and xgrammar's read schemas so too. What says anything about other properties, and what is
     combined of several schemas, stays as it is.
     """
-    return json.dumps(_closed(json.loads(parameters)), ensure_ascii=False)
+    try:
+        schema = json.loads(source)
+    except ValueError:
+        return source  # whoever compiles it says where it is no JSON
+    return json.dumps(_closed(schema), ensure_ascii=False)
 
 
 def _closed(schema: Any) -> Any:
