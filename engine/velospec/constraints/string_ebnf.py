@@ -1,0 +1,124 @@
+"""Strings of JSON in EBNF: by pattern, by length, and both at once.
+
+A character that needs no escape has none. Control characters have the short escape or that of four digits.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from velospec.constraints.automata import Automaton, Length, OtherThan, Pattern, common_rules
+from velospec.constraints.ebnf import char_class, literal
+from velospec.constraints.json_schema.pattern_nodes import (
+    LAST,
+    SURROGATES,
+    Anchor,
+    Chars,
+    Choice,
+    Node,
+    PatternError,
+    Ranges,
+    Repeat,
+)
+from velospec.constraints.json_schema.pattern_nodes import Sequence as Row
+from velospec.constraints.json_schema.patterns import whole_node
+
+_PLAIN: Ranges = (
+    (0x20, 0x21), (0x23, 0x5B), (0x5D, 0x7E), (0x80, SURROGATES[0] - 1), (SURROGATES[1] + 1, LAST),
+)  # fmt: skip
+"""Characters that stand for themselves. DEL does not, as llguidance has it."""
+
+_CONTROLS = range(0x20)
+_SHORT = {0x08: "b", 0x09: "t", 0x0A: "n", 0x0C: "f", 0x0D: "r"}
+_NAMED = {0x22: "quote", 0x5C: "backslash", 0x7F: "delete"}
+
+STRING_RULES = (
+    r'string ::= "\"" char* "\""',
+    f"char ::= {char_class(_PLAIN)} | control | quote | backslash | delete",
+    r'control ::= "\\" ([bfnrt] | "u00" [01] [0-9A-Fa-f])',
+    r'quote ::= "\\\""',
+    r'backslash ::= "\\\\"',
+    r'delete ::= "\\u007" [Ff]',
+)
+"""What the rules of strings use."""
+_LONG = re.compile(r"\\U([0-9a-f]{8})")  # as the normal form has it; ECMA 262 writes `\\u{...}`
+
+
+def quoted(text: str) -> str:
+    """`text` as a string of JSON, a terminal."""
+    return literal(json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f"))
+
+
+def string_rules(form: dict[str, Any], name: str) -> tuple[str, list[str]]:
+    """The body of the rule `name` for strings that satisfy `form`, and further rules that it needs.
+
+    `form` is a normal form, with texts under `not` that are left out. No body where there is no such string.
+    Raises TooLargeError.
+    """
+    patterns = [form["pattern"]] if "pattern" in form else [part["pattern"] for part in form.get("allOf", ())]
+    least, most = form.get("minLength", 0), form.get("maxLength")
+    others = form.get("not", ())
+    nodes = [whole_node(_LONG.sub(r"\\u{\1}", pattern)) for pattern in patterns]
+    limited = bool(least) or most is not None
+    if len(nodes) == 1 and not limited and not others:
+        body = _expression(nodes[0])
+        return (rf'"\"" {body} "\""' if body is not None else ""), []
+    if not nodes and not others:
+        count = "*" if not limited else f"{{{least},{'' if most is None else most}}}"
+        return rf'"\"" char{count} "\""', []
+    readers: list[Pattern | OtherThan] = [*map(Pattern, nodes), *([OtherThan(others)] if others else [])]
+    automata: list[Automaton[Any]] = [*readers, *([Length(least, most)] if limited else [])]
+    edges = {edge for reader in readers for edge in reader.edges}
+    rules = common_rules(automata, edges, f"{name}-s", r'"\""', _symbol)
+    return (rf'"\"" {name}-s0' if rules else ""), rules
+
+
+def _expression(node: Node) -> str | None:
+    """What `node` matches, as JSON writes it; None where it matches nothing, not even the empty text."""
+    match node:
+        case Chars(ranges):
+            return _symbol(ranges) if ranges else None
+        case Row(parts):
+            written = [_expression(part) for part in parts]
+            return None if None in written else " ".join(filter(None, written)) or '""'
+        case Choice(options):
+            found = [text for option in options if (text := _expression(option)) is not None]
+            return f"({' | '.join(found)})" if found else None
+        case Repeat(inner, least, most):
+            text = _expression(inner)
+            if text is None or most == 0:
+                return None if least else '""'
+            if (least, most) in {(0, None), (1, None), (0, 1)}:
+                return f"({text})" + {(0, None): "*", (1, None): "+", (0, 1): "?"}[least, most]
+            return f"({text}){{{least},{'' if most is None else most}}}"
+        case Anchor():
+            raise PatternError("an anchor stands in its middle")
+
+
+def _symbol(ranges: Ranges) -> str:
+    """One of the characters of `ranges`, as JSON writes it in a string."""
+    codes = {code for code in (*_CONTROLS, *_NAMED) if any(low <= code <= high for low, high in ranges)}
+    plain = _both(ranges, _PLAIN)
+    if len(codes) == len(_CONTROLS) + len(_NAMED) and plain == _PLAIN:
+        return "char"
+    options = [char_class(plain)] if plain else []
+    options += [name for code, name in _NAMED.items() if code in codes]
+    if codes.issuperset(_CONTROLS):
+        options.append("control")
+    else:
+        options += [_control(code) for code in sorted(codes.intersection(_CONTROLS))]
+    return options[0] if len(options) == 1 else f"({' | '.join(options)})"
+
+
+def _control(code: int) -> str:
+    short = f"[{_SHORT[code]}] | " if code in _SHORT else ""
+    low = f"{code & 15:x}"
+    return rf'"\\" ({short}"u00{code >> 4}" [{low}{low.upper() if low.isalpha() else ""}])'
+
+
+def _both(mine: Ranges, theirs: Ranges) -> Ranges:
+    """The characters that are in both."""
+    met = ((max(low, other[0]), min(high, other[1])) for low, high in mine for other in theirs)
+    return tuple((low, high) for low, high in met if low <= high)
