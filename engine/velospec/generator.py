@@ -105,9 +105,8 @@ class VeloSpec:
         self.config = str(config)
         self._width = K
         self._chat: ChatFormat | None = None
-        self.engine = Engine.open(
-            find_model(target_model), slots=1, drafting=drafting_of(config, K, second), remember=False
-        )
+        drafting = drafting_of(config, K, second)
+        self.engine = Engine.open(find_model(target_model), slots=1, drafting=drafting, remember=False)
 
     def generate(
         self,
