@@ -19,6 +19,7 @@ from enum import StrEnum
 from typing import Any
 
 from velospec.constraints.tools import closed, tool_grammar
+from velospec.constraints.validation import violations
 from velospec.core.errors import SettingsError
 from velospec.core.grammar import Grammar, GrammarKind
 from velospec.core.messages import Message
@@ -46,13 +47,15 @@ class ChatFinish(StrEnum):
 class ChatAnswer:
     """What a model answered.
 
-    `tool_calls` may end with one that is not `complete` where the answer was cut short.
+    `tool_calls` may end with one that is not `complete` where the answer was cut short. `violations` say what
+    of the rest does not obey its schema: nothing, as long as grammars keep what they promise.
     """
 
     content: str
     tool_calls: tuple[ToolCall, ...]
     finish: ChatFinish
     completion: Completion
+    violations: tuple[str, ...] = ()
 
     @property
     def parsed(self) -> Any:
@@ -81,6 +84,7 @@ class AnswerReader:
 
     def __init__(self, question: Question | None, on_delta: OnDelta | None = None) -> None:
         """`question` None where no one was asked anything, but a text was continued."""
+        self._question = question
         self._on_delta = on_delta or (lambda _delta: None)
         self._stream = CallStream(question.style if question is not None else None)
         self._fed = False
@@ -100,7 +104,24 @@ class AnswerReader:
             self._on_delta(delta)
         calls = self._stream.calls
         finish = ChatFinish.LENGTH if cut else ChatFinish.TOOL_CALLS if calls else ChatFinish.STOP
-        return ChatAnswer(self._stream.content, calls, finish, completion)
+        content = self._stream.content
+        return ChatAnswer(content, calls, finish, completion, self._violations(content, calls, cut=cut))
+
+    def _violations(self, content: str, calls: Sequence[ToolCall], *, cut: bool) -> tuple[str, ...]:
+        if self._question is None:
+            return ()
+        schemas = {tool.name: tool.parameters for tool in self._question.tools}
+        found = [f"{call.name}#: there is no such tool" for call in calls if call.name not in schemas]
+        found += [
+            f"{call.name}{each}"
+            for call in calls
+            if call.complete and call.name in schemas
+            for each in violations(call.arguments, schemas[call.name])
+        ]
+        grammar = self._question.request.grammar
+        if grammar is not None and grammar.kind is GrammarKind.JSON_SCHEMA and not cut:
+            found += violations(content, grammar.source)
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

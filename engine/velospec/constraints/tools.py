@@ -74,9 +74,9 @@ def tool_grammar(
 def closed(source: str) -> str:
     """The JSON Schema `source` without room for properties that it does not name.
 
-    JSON Schema allows any others where `additionalProperties` is left out, which no one who asks for an answer means; OpenAI's
-    strict mode and xgrammar's read schemas so too. What says anything about other properties, and what is
-    combined of several schemas, stays as it is.
+    JSON Schema allows any others where `additionalProperties` is left out, which no one means who asks for an
+    answer; OpenAI's strict mode and xgrammar's read schemas so too. What says anything about other
+    properties, and what is combined of several schemas, stays as it is.
     """
     try:
         schema = json.loads(source)

@@ -111,7 +111,13 @@ def plain_message(message: Message, form: ToolForm) -> Plain:
 
 
 def _plain_call(call: ToolCall, form: ToolForm) -> Plain:
-    arguments = call.arguments if form.text_arguments else json.loads(call.arguments)
+    try:
+        arguments = call.arguments if form.text_arguments else json.loads(call.arguments)
+    except ValueError as error:
+        raise ChatError(
+            f"The arguments of a call of {call.name} are not JSON: {error}.",
+            "Leave a call that was cut short out of the conversation.",
+        ) from error
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
 
 
