@@ -17,6 +17,7 @@ from velospec_lsp.completion.offer import Offer, Silence
 from velospec_lsp.completion.pipeline import Pipeline
 from velospec_lsp.completion.site import Query
 from velospec_lsp.documents import Documents
+from velospec_lsp.editing.session import Edits
 from velospec_lsp.model_link import ModelLink
 from velospec_lsp.privacy import PrivacyGate, uri_path
 from velospec_lsp.protocol import Protocol
@@ -46,6 +47,7 @@ class Server(LanguageServer):
         self.link = ModelLink(self, self.status)
         self.pipeline = Pipeline(self.link, self.link.failed)
         self.arbiter: Arbiter[Offer | Silence] = Arbiter()
+        self.edits = Edits()
         self.outcomes: OrderedDict[str, str] = OrderedDict()
         self.counts = {"requests": 0, "offers": 0, "accepted": 0}
         self.configuring = False  # the client was asked for its configuration and has not answered yet
@@ -121,4 +123,5 @@ class Server(LanguageServer):
     async def close(self) -> None:
         """Stop all work and leave the daemon."""
         self.arbiter.withdraw()
+        self.edits.withdraw()
         await self.link.close()

@@ -216,7 +216,7 @@ def test_status_line_and_commands(desk: Desk) -> None:
     desk.editor.nvim.command("VeloSpec enable")
     assert desk.editor.lua(statusline) == "VeloSpec: loading the model"
     complete = desk.editor.lua("return vim.fn.getcompletion('VeloSpec r', 'cmdline')")
-    assert complete == ["restart"]
+    assert complete == ["rename-suggest", "restart"]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,10 @@ from typing import Any
 
 import pytest
 
+from tests.support import edit_desk
 from tests.support.answering_daemon import PROGRAM
+from tests.support.edit_desk import Desk
+from tests.support.edit_wire import EDITING
 from tests.support.wire import Wire
 
 
@@ -112,3 +115,32 @@ def wire(answers: Answers, shared_wire: Wire) -> Iterator[Wire]:
     """An initialized server of a client with inline completion, shared by the tests of a file."""
     yield shared_wire
     shared_wire.close_documents()
+
+
+@pytest.fixture(scope="session")
+def edit_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    with edit_desk.running(tmp_path_factory.mktemp("home")) as desk:
+        yield desk
+
+
+@pytest.fixture
+def desk(edit_home: Desk) -> Desk:
+    edit_home.clear()
+    return edit_home
+
+
+@pytest.fixture(scope="module")
+def shared_editor(edit_home: Desk) -> Iterator[Wire]:
+    wire = Wire(edit_home.environment)
+    wire.answers["window/workDoneProgress/create"] = lambda _params: None
+    wire.initialize(EDITING)
+    yield wire
+    wire.close()
+
+
+@pytest.fixture
+def editor(shared_editor: Wire, desk: Desk) -> Iterator[Wire]:
+    yield shared_editor
+    shared_editor.quiet()
+    shared_editor.unread = [it for it in shared_editor.unread if it.get("method") != "$/progress"]
+    shared_editor.close_documents()

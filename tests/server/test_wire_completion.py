@@ -48,6 +48,9 @@ def test_capabilities(start: Callable[..., Wire]) -> None:
     assert capabilities["textDocumentSync"]["change"] == 2
     assert sorted(capabilities["executeCommandProvider"]["commands"]) == [
         "velospec.accepted",
+        "velospec.docstring",
+        "velospec.edit",
+        "velospec.rename-suggest",
         "velospec.restart",
         "velospec.status",
         "velospec.why",

@@ -5,7 +5,8 @@ Run as a program with VELOSPEC_ANSWERS naming a folder. `answers.json` there map
 empty.
 With `wait` the engine steps until it is cancelled or the file `go` appears. Each request, and each cancel,
 is appended to `log.jsonl`. Without a model, the daemon says so as the real one does: the file `no-model`
-tells it to.
+tells it to. `chat.json` is for the model `talker`, which has the role chat: it maps what a prompt holds to
+such an answer.
 """
 
 from __future__ import annotations
@@ -53,20 +54,33 @@ class AnsweringEngine:
         answers = json.loads((self._folder / "answers.json").read_text("utf-8"))
         fitting = [end for end in answers if request.prefix.endswith(end)]
         answer = answers[max(fitting, key=len)] if fitting else {"text": ""}
+        return self._answer(answer, cancel, request.prefix)
+
+    def generate(
+        self, request: TextRequest, cancel: CancelToken, on_text: Callable[[str], None] | None = None
+    ) -> Completion:
+        grammar = request.grammar
+        self._log(event="generate", prompt=request.prompt, document=request.document,
+                  max_tokens=request.limits.max_tokens, special=request.special,
+                  speculate=request.speculate, workspace=request.workspace,
+                  grammar=grammar and [grammar.kind, grammar.source])  # fmt: skip
+        answers = json.loads((self._folder / "chat.json").read_text("utf-8"))
+        held = [part for part in answers if part in request.prompt]
+        answer = answers[max(held, key=len)] if held else {"text": ""}
+        if on_text is not None:
+            on_text(answer["text"])
+        return self._answer(answer, cancel, request.prompt)
+
+    def _answer(self, answer: dict[str, Any], cancel: CancelToken, prefix: str) -> Completion:
         while answer.get("wait") and not (self._folder / "go").exists():
             if cancel.cancelled:
-                self._log(event="cancelled", prefix=request.prefix)
+                self._log(event="cancelled", prefix=prefix)
                 raise CancelledError("The request was cancelled.")
             time.sleep(0.002)
         text = answer["text"]
         return Completion(
             text, tuple(range(len(text))), FinishReason(answer.get("finish", "end")), Statistics()
         )
-
-    def generate(
-        self, request: TextRequest, cancel: CancelToken, on_text: Callable[[str], None] | None = None
-    ) -> Completion:
-        raise NotImplementedError
 
     def measure(self, progress: Callable[[float], None]) -> dict[str, Any]:
         raise NotImplementedError
@@ -83,10 +97,10 @@ class AnsweringEngine:
 
 
 class Models(ScriptedModels):
-    """One model, unless the folder says there is none."""
+    """One model for each role, unless the folder says there is none."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(scripted_model("small"))
+        super().__init__(scripted_model("small"), scripted_model("talker", roles=("chat",)))
         self._folder = folder
 
     def default(self, role: str) -> InstalledModel | None:

@@ -102,7 +102,7 @@ class Pipeline:
             return Silence(str(error))
         return completion
 
-    def _workspace_of(self, uri: str) -> str:
+    def workspace_of(self, uri: str) -> str:
         """The innermost folder of the workspace that holds the document; empty where none does."""
         path = uri_path(uri) or ""
         return max(
@@ -118,7 +118,7 @@ class Pipeline:
             path=(uri_path(uri) or "").rpartition("/")[2],
             limits=_limits(settings, site, budget_ms),
             speculate=settings.speculate,
-            workspace=self._workspace_of(uri),
+            workspace=self.workspace_of(uri),
         )
         begun = time.monotonic()
         completion = await self._infiller.infill(request, model=settings.model or None)

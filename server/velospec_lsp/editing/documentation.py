@@ -18,6 +18,7 @@ from velospec_lsp.editing.source import Change, Source
 from velospec_lsp.editing.syntax import Syntax
 
 _WIDTH, _LEAST_WIDTH = 88, 40  # columns of a line with its indentation; of the text alone at the least
+_ENDS = frozenset(".!?:;\u2026\u3002\uff01\uff1f")  # of a sentence; an ellipsis and wide marks among them
 _BIDIRECTIONAL = frozenset(
     "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 )  # they reorder what is seen
@@ -62,7 +63,7 @@ def plain(text: str) -> str:
     """`text` as one line without control characters; a sentence without its full stop gets one."""
     line = " ".join(text.split())
     line = "".join(c for c in line if unicodedata.category(c) != "Cc" and c not in _BIDIRECTIONAL)
-    return line if not line or unicodedata.category(line[-1]) == "Po" else line + "."
+    return line if not line or line[-1] in _ENDS else line + "."
 
 
 def _columns(source: Source, offset: int) -> int:

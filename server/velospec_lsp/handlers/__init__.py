@@ -8,9 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from velospec_lsp.handlers import (
+    code_action,
     commands,
     completion,
     configuration,
+    edit_commands,
     inline_completion,
     lifecycle,
     synchronize,
@@ -24,5 +26,5 @@ if TYPE_CHECKING:
 def register_all(server: Server) -> None:
     """Register every handler. Completion by popup is added at initialization, for clients that need it."""
     lifecycle.register(server, completion.register)
-    for module in (synchronize, inline_completion, configuration, commands, text):
+    for module in (synchronize, inline_completion, configuration, commands, edit_commands, code_action, text):
         module.register(server)

@@ -33,6 +33,7 @@ def register(server: Server, register_completion: Callable[[Server], None]) -> N
     @server.feature(types.SHUTDOWN)
     def shutdown(_params: None) -> None:
         server.arbiter.withdraw()
+        server.edits.withdraw()
 
 
 def _wants_popup(capabilities: types.ClientCapabilities, setting: str) -> bool:

@@ -24,13 +24,16 @@ def register(server: Server) -> None:
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     def did_change(params: types.DidChangeTextDocumentParams) -> None:
         changes = [_change(change) for change in params.content_changes]
-        server.documents.change(params.text_document.uri, params.text_document.version, changes)
+        document = server.documents.change(params.text_document.uri, params.text_document.version, changes)
+        if document is not None:
+            server.edits.changed(document)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def did_close(params: types.DidCloseTextDocumentParams) -> None:
         uri = params.text_document.uri
         server.documents.close(uri)
         server.arbiter.withdraw(uri)
+        server.edits.withdraw(uri)
         server.pipeline.cache.forget(uri)
         server.outcomes.pop(uri, None)
 

@@ -5,11 +5,15 @@ end
 vim.g.loaded_velospec = 1
 
 vim.api.nvim_create_user_command('VeloSpec', function(args)
-  require('velospec').command(args.args)
+  require('velospec').command(args.args, args.range > 0 and { first = args.line1, last = args.line2 } or nil)
 end, {
-  nargs = '?',
-  desc = 'VeloSpec: status, why, restart, enable, disable',
-  complete = function(lead)
+  nargs = '*',
+  range = true,
+  desc = 'VeloSpec: status, why, restart, enable, disable, edit, docstring, rename-suggest',
+  complete = function(lead, line)
+    if line:match('VeloSpec%s+%S+%s') then
+      return {} -- an instruction is the user's own
+    end
     return vim.tbl_filter(function(name)
       return vim.startswith(name, lead)
     end, require('velospec').commands())

@@ -8,6 +8,8 @@
 --   })
 --
 -- It knows no model and no decoding; all it does, it does through Neovim's own LSP client.
+local edit = require('velospec.edit')
+
 local M = {}
 
 ---@class velospec.Options
@@ -78,6 +80,7 @@ local function configure(options)
     root_markers = { '.git' },
     init_options = options.settings,
     settings = { velospec = options.settings },
+    capabilities = edit.capabilities,
     handlers = {
       ['velospec/status'] = function(_, params, context)
         status[context.client_id] = params
@@ -88,6 +91,7 @@ local function configure(options)
       status[client_id] = nil
     end,
   })
+  edit.take_actions()
   vim.lsp.enable('velospec')
   vim.lsp.inline_completion.enable()
 end
@@ -125,11 +129,19 @@ function M.statusline()
   return 'VeloSpec: ' .. last.message
 end
 
--- Asks the server for `command` and shows its answer.
-local function ask(command, arguments)
+-- The server's client; nil, with a message, where none runs.
+local function running_client()
   local client = client_here()
   if not client then
     say('no VeloSpec server runs; open a file, or see :checkhealth velospec', vim.log.levels.WARN)
+  end
+  return client
+end
+
+-- Asks the server for `command` and shows its answer.
+local function ask(command, arguments)
+  local client = running_client()
+  if not client then
     return
   end
   client:request('workspace/executeCommand', { command = command, arguments = arguments }, function(err, result)
@@ -164,22 +176,29 @@ local commands = {
 -- The names :VeloSpec understands, sorted.
 ---@return string[]
 function M.commands()
-  local names = vim.tbl_keys(commands)
+  local names = vim.list_extend(vim.tbl_keys(commands), edit.names())
   table.sort(names)
   return names
 end
 
--- :VeloSpec {name}; status when no name is given.
----@param name string
-function M.command(name)
+-- :VeloSpec {name} {instruction}; status when no name is given.
+---@param text string
+---@param lines? { first: integer, last: integer }  the range that the command was given
+function M.command(text, lines)
   local missing = M.missing()
   if missing then
     say(missing, vim.log.levels.ERROR)
     return
   end
+  local name, instruction = text:match('^(%S*)%s*(.*)$')
   local run = commands[name == '' and 'status' or name]
   if run then
     run()
+  elseif vim.list_contains(edit.names(), name) then
+    local client = running_client()
+    if client then
+      edit.run(client, name, instruction, lines)
+    end
   else
     say(("VeloSpec: no command '%s'; there are %s"):format(name, table.concat(M.commands(), ', ')), vim.log.levels.ERROR)
   end
