@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from velospec.constraints.schema import check_schema
 from velospec.constraints.tools import closed, tool_grammar
 from velospec.constraints.validation import violations
 from velospec.core.errors import SettingsError
@@ -192,6 +193,8 @@ def schema_grammar(schema: Mapping[str, Any] | str) -> Grammar:
     """The grammar of JSON that obeys `schema`, a map or JSON text.
 
     Objects have no properties but those that it names, unless it says so itself (`constraints.tools.closed`).
+    Raises GrammarError, which names what cannot be enforced, and where.
     """
-    source = schema if isinstance(schema, str) else json.dumps(schema, ensure_ascii=False)
-    return Grammar(GrammarKind.JSON_SCHEMA, closed(source))
+    source = closed(schema if isinstance(schema, str) else json.dumps(schema, ensure_ascii=False))
+    check_schema(source)
+    return Grammar(GrammarKind.JSON_SCHEMA, source)

@@ -1,0 +1,142 @@
+"""`velospec run` with schemas, grammars and tools: with a scripted daemon, and with the real chat model."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.run_command import run, scripted_home
+from velospec.models.store import InstalledModel
+
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": "add",
+            "description": "Adds two whole numbers.",
+            "parameters": {
+                "type": "object",
+                "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
+                "required": ["a", "b"],
+            },
+        },
+    },
+    {"type": "function", "function": {"name": "wait"}},
+]
+CALL = '<tool_call>\n{"name": "add", "arguments": {"a": 1, "b": 2}}\n</tool_call>'
+WAIT = '<tool_call>\n{"name": "wait", "arguments": {}}\n</tool_call>'
+
+
+@pytest.fixture(scope="module")
+def home() -> Iterator[Path]:
+    with scripted_home(chat="{{ messages[-1].content }}") as folder:
+        yield folder
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> str:
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps(TOOLS), "utf-8")
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("Just text.", "Just text.\n"),
+        (CALL, 'add({"a": 1, "b": 2})\n'),
+        (f"{CALL}\n{WAIT}", 'add({"a": 1, "b": 2})\nwait({})\n'),
+        (f"Let me see.\n\n{CALL}", 'Let me see.\nadd({"a": 1, "b": 2})\n'),
+        (f"{WAIT}\nDone.", "wait({})\nDone.\n"),
+    ],
+)
+def test_each_call_is_a_line_of_its_own(home: Path, tools: str, written: str, shown: str) -> None:
+    assert run(home, "--tools", tools, "--prompt", f"say {written}") == (0, shown, "")
+
+
+def test_json_has_content_and_calls(home: Path, tools: str) -> None:
+    code, shown, told = run(home, "--json", "--tools", tools, "--prompt", f"say Well. {CALL}")
+    answer = json.loads(shown)
+    assert (code, told, answer["text"], answer["content"]) == (0, "", f"Well. {CALL}", "Well.")
+    (call,) = answer["tool_calls"]
+    assert call.pop("id")
+    assert call == {
+        "type": "function",
+        "function": {"name": "add", "arguments": '{"a": 1, "b": 2}'},
+        "complete": True,
+    }
+
+
+def test_without_tools_a_call_is_text(home: Path, tools: str) -> None:
+    for arguments in ((), ("--tools", tools, "--tool-choice", "none")):
+        assert run(home, *arguments, "--prompt", f"say {CALL}") == (0, f"{CALL}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--tools", "{folder}/none.json"), "cannot be read: No such file or directory."),
+        (("--tools", "{folder}/broken.json"), "broken.json is not JSON: Expecting value"),
+        (("--tools", "{folder}/tools.json", "--tool-choice", "fly"), "no tool 'fly'. There are: add, wait."),
+        (("--tools", "{folder}/tools.json", "--tool-choice", "{{"), "--tool-choice is not JSON"),
+        (("--schema", "{folder}/none.json"), "cannot be read"),
+        (("--schema", '{{"type": '), "The JSON Schema is not JSON"),
+        (("--grammar", "{folder}/none.gbnf"), "cannot be read"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_is_told_with_a_remedy(
+    home: Path, tools: str, tmp_path: Path, arguments: tuple[str, ...], told: str
+) -> None:
+    (tmp_path / "broken.json").write_text("[", "utf-8")
+    code, shown, failure = run(home, *(each.format(folder=tmp_path) for each in arguments), "--prompt", "x")
+    assert (code, shown) == (1, "")
+    assert told in " ".join(failure.split())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--schema", "{}", "--json-value", "--prompt", "x"),
+        ("--regex", "a", "--tools", "tools.json", "--prompt", "x"),
+        ("--tool-choice", "auto", "--prompt", "x"),
+        ("--regex", "a", "--file", "a.py", "--line", "1"),
+    ],
+)
+def test_options_that_do_not_fit_together_are_wrong_usage(home: Path, arguments: tuple[str, ...]) -> None:
+    code, shown, told = run(home, *arguments)
+    assert (code, shown) == (2, "")
+    assert "Usage: velospec run" in told
+
+
+def test_tools_need_the_template(home: Path, tools: str) -> None:
+    assert run(home, "--raw", "--tools", tools, "--prompt", "x")[0] == 2
+
+
+@pytest.mark.model
+def test_the_real_model_obeys_each_form(chat_model: InstalledModel, tmp_path: Path, tools: str) -> None:
+    home = Path(os.environ["VELOSPEC_HOME"])
+    grammar = tmp_path / "digits.gbnf"
+    grammar.write_text("root ::= [0-9] [0-9]?\n", "utf-8")
+    schema = tmp_path / "schema.json"
+    schema.write_text(
+        '{"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}', "utf-8"
+    )
+    common = ("--model", chat_model.name, "--prompt", "Add 17 and 25.")
+
+    def shown(*arguments: str) -> str:
+        code, out, told = run(home, *arguments, *common)
+        assert (code, told) == (0, "")
+        return out
+
+    assert shown("--tools", tools, "--tool-choice", "required") == 'add({"a": 17, "b": 25})\n'
+    assert shown("--tools", tools, "--tool-choice", "wait") == "wait({})\n"
+    assert shown("--regex", "yes|no") in {"yes\n", "no\n"}
+    assert shown("--grammar", str(grammar)).strip().isdigit()
+    assert json.loads(shown("--schema", str(schema))).keys() == {"sum"}
+    code, out, told = run(home, "--tools", tools, "--tool-choice", "required", "--max-tokens", "24", *common)
+    assert (code, out.startswith("add({"), out.endswith(")\n")) == (0, True, False)
+    assert "The answer was cut short by --max-tokens 24." in told
