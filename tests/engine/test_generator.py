@@ -74,7 +74,7 @@ if result.k_trace:
     avg_k = sum(k for _, k in result.k_trace) / len(result.k_trace)
     print(f"Avg K:        {avg_k:.1f} (adaptive)")
 """
-"""The calls of examples/quickstart.py in shilonggrad-design/spec-decoding (MIT), but for the models' names."""
+"""The calls of examples/quickstart.py in shilonggrad-design/spec-decoding (MIT), with other models."""
 
 
 @pytest.fixture(scope="module")
