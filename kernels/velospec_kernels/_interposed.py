@@ -37,6 +37,10 @@ class Kernel(Protocol):
     level: str
     """What it runs on, "off" where it does not run."""
 
+    def __str__(self) -> str:
+        """What runs, and how: its name, its level, and what else decides numbers or speed."""
+        ...
+
     @property
     def calls(self) -> int:
         """How often it ran; stays 0 where the linker did not take this definition."""

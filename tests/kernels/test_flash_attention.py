@@ -5,13 +5,14 @@ from __future__ import annotations
 import ctypes
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from velospec_kernels import _host, flash_attention
+from velospec_kernels import flash_attention
 from velospec_kernels.flash_attention import FlashAttention, random_case
 from velospec_kernels.flash_attention.ggml import BF16, F16, F32, Graph
 from velospec_kernels.flash_attention.reference import Case, attention
@@ -32,12 +33,11 @@ SHAPES = [
 
 
 @pytest.fixture(scope="module")
-def kernel(ggml_cpu: ctypes.CDLL) -> Iterator[FlashAttention]:
-    kernel = FlashAttention(ctypes.CDLL(str(_host.build(flash_attention.SOURCE))))
+def kernel(ggml_cpu: ctypes.CDLL, private: Callable[[Path], ctypes.CDLL]) -> FlashAttention:
+    kernel = FlashAttention(private(flash_attention.SOURCE))
     if not kernel.bind(ggml_cpu):
         pytest.skip("this processor has no AVX2")
-    yield kernel
-    kernel.switch("off")
+    return kernel
 
 
 def case_of(shape: tuple[int, ...], seed: int = 3) -> Case:

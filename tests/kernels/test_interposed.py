@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from velospec_kernels import _host, _interposed, flash_attention, q8_matmul
+from velospec_kernels import _host, _interposed, flash_attention, quant_matmul
 from velospec_kernels.errors import BuildError
+from velospec_kernels.quant_matmul.formats import WEIGHTS
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or platform.machine() != "x86_64", reason="kernels for Linux on x86-64"
@@ -36,7 +37,8 @@ def test_a_process_takes_the_kernels(tmp_path: Path) -> None:
     assert len(list((tmp_path / "cache" / "kernels").glob("*-host-*.so"))) == 2
     if names == "none":
         pytest.skip("this processor has no AVX2")
-    assert "Q8Matmul avx" in names
+    assert "QuantMatmul avx" in names
+    assert " ".join(WEIGHTS) in names
     assert "FlashAttention avx2" in names
 
 
@@ -46,7 +48,7 @@ def test_a_process_works_without_them(tmp_path: Path) -> None:
     assert kernels_of_a_process(VELOSPEC_HOME=home, PATH=home, CC="no-such-compiler") == "none"
 
 
-@pytest.mark.parametrize("preload", [q8_matmul.preload, flash_attention.preload])
+@pytest.mark.parametrize("preload", [quant_matmul.preload, flash_attention.preload])
 def test_is_not_tried_with_an_unknown_version(
     preload: Callable[[], object], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -39,6 +39,9 @@ class FlashAttention:
         self._library.velospec_attention_switch.restype = ctypes.c_bool
         self.level = "off"
 
+    def __str__(self) -> str:
+        return f"FlashAttention {self.level}"
+
     def bind(self, ggml_cpu: ctypes.CDLL) -> bool:
         """Take over from the loaded library of llama.cpp.
 

@@ -1,6 +1,6 @@
 /* Attention of a few query rows over a KV cache of half precision, for llama.cpp on x86-64 with AVX2.
  *
- * Takes the place of llama.cpp's `ggml_compute_forward_flash_attn_ext`, as q8_matmul does for products. The original
+ * Takes the place of llama.cpp's `ggml_compute_forward_flash_attn_ext`, as quant_matmul does for products. The original
  * converts each key and value again for every query, and takes the exponentials one by one: 3 ms for each row of a
  * batch at 512 positions of a 135M model, as much as half of all the rest of a single row. Here a block of keys and
  * values is converted once for all queries that look at it (the rows of the batch, and the heads that share it).

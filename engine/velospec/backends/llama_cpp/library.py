@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from velospec.backends.llama_cpp.layout import keeps_file_layout
 from velospec.backends.llama_cpp.native import VERSION, kernel_names, lib
 from velospec.core.errors import ModelLoadError
 
@@ -88,6 +89,8 @@ def load_model(
 ) -> Handle:
     """Load a GGUF file. `progress` is told fractions from 0 to 1; what it raises stops the load.
 
+    With `repack`, weights may be laid out anew where that is quicker.
+
     Raises:
         ModelLoadError: the file is missing, no GGUF, cut short, or of an architecture this build lacks.
     """
@@ -96,7 +99,7 @@ def load_model(
     params = lib.llama_model_default_params()
     params.vocab_only = vocabulary_only
     params.n_gpu_layers = gpu_layers
-    params.use_extra_bufts = repack
+    params.use_extra_bufts = repack and not vocabulary_only and not keeps_file_layout(path)
     params.kv_overrides = _OVERRIDES
     raised: list[BaseException] = []
 

@@ -9,15 +9,17 @@ import ctypes
 from contextlib import AbstractContextManager
 from typing import Any
 
-from velospec_kernels import flash_attention, q8_matmul
+from velospec_kernels import flash_attention, quant_matmul
 from velospec_kernels._interposed import Kernel, ggml_cpu, suspended
+from velospec_kernels.quant_matmul.formats import FORMATS
 
-_loaded: tuple[Kernel | None, ...] = (q8_matmul.preload(), flash_attention.preload())
+_products = quant_matmul.preload()
+_loaded: tuple[Kernel | None, ...] = (_products, flash_attention.preload())
 kernels: list[Kernel] = [kernel for kernel in _loaded if kernel is not None]
 
 import llama_cpp  # noqa: E402 - after the kernels, whose definitions the linker must find first
 
-__all__ = ["VERSION", "kernel_names", "kernels", "lib", "llama_cpp", "stock"]
+__all__ = ["VERSION", "kernel_names", "kernels", "lib", "llama_cpp", "served_types", "stock"]
 
 
 for _kernel in kernels:
@@ -31,8 +33,14 @@ lib: Any = llama_cpp.llama_cpp
 
 def kernel_names() -> str:
     """Which kernels run, with their instruction sets; "none" where llama.cpp works alone."""
-    running = [f"{type(kernel).__name__} {kernel.level}" for kernel in kernels if kernel.level != "off"]
-    return ", ".join(running) or "none"
+    return ", ".join(str(kernel) for kernel in kernels if kernel.level != "off") or "none"
+
+
+def served_types() -> frozenset[int]:
+    """The types of weights that our kernel multiplies at this moment, as ggml numbers them."""
+    if _products is None or _products.level == "off":
+        return frozenset()
+    return frozenset(FORMATS[name].number for name in _products.formats)
 
 
 def stock() -> AbstractContextManager[None]:
