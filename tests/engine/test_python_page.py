@@ -26,7 +26,7 @@ def test_the_blocks_do_what_the_page_says(
     for block in BLOCKS:
         exec(block, names)  # noqa: S102 - this repository's own page
         shown.append(capsys.readouterr().out)
-    writing, cursor, cancelled, drawn, chat, corpus, steps, plugged_in = shown
+    writing, cursor, cancelled, drawn, chat, called, held, corpus, steps, plugged_in = shown
     assert names["model"] == default_model
     completion, counts = names["completion"], names["counts"]
     assert isinstance(completion, Completion)
@@ -37,6 +37,10 @@ def test_the_blocks_do_what_the_page_says(
     assert cancelled.endswith("\nended: cancelled\n")
     assert drawn.strip()
     assert chat == f"{names['answer'].text}\n"
+    (call,) = names["made"].tool_calls
+    assert called == f"add_numbers{call.arguments}\nadd_numbers ['a', 'b']\n"
+    assert held.startswith("['age', 'name']\n")
+    assert held.split()[-1] in {"red", "green", "blue"}
     assert corpus == ""
     assert counts.reused_tokens == counts.prompt_tokens - 1
     assert steps.count(" accepted, ") == counts.steps
