@@ -45,7 +45,7 @@ class Server(LanguageServer):
         self.documents = Documents()
         self.status = StatusReporter(self)
         self.link = ModelLink(self, self.status)
-        self.pipeline = Pipeline(self.link, self.link.failed)
+        self.pipeline = Pipeline(self.link, self.link.failed, self.status.warn_once)
         self.arbiter: Arbiter[Offer | Silence] = Arbiter()
         self.edits = Edits()
         self.outcomes: OrderedDict[str, str] = OrderedDict()

@@ -18,6 +18,18 @@ SECTION = "velospec"
 
 
 @dataclass(frozen=True, slots=True)
+class JsonSchema:
+    """An entry of `jsonSchemas`: which documents have the schema in the file `path`.
+
+    Those that the .gitignore patterns `file_match` cover, and those whose `$schema` is `url`.
+    """
+
+    path: str
+    file_match: tuple[str, ...] = ()
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Complete settings. docs/settings.md describes each; the names there are those here in camelCase."""
 
@@ -36,6 +48,7 @@ class Settings:
     disabled_languages: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     max_file_kb: int = 1024
+    json_schemas: tuple[JsonSchema, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +101,27 @@ def _patterns() -> Rule:
     return Rule("a list of .gitignore patterns", parse)
 
 
+def _json_schemas() -> Rule:
+    patterns = _patterns()
+
+    def entry(raw: Any) -> JsonSchema | None:
+        if not isinstance(raw, dict) or not raw.keys() <= {"fileMatch", "path", "url"}:
+            return None
+        path, url, match = raw.get("path"), raw.get("url", ""), patterns.parse(raw.get("fileMatch", []))
+        if not isinstance(path, str) or not isinstance(url, str) or match is None:
+            return None
+        return JsonSchema(path, match, url) if path and (match or url) else None
+
+    def parse(raw: Any) -> tuple[JsonSchema, ...] | None:
+        entries = [entry(item) for item in raw] if isinstance(raw, list) else [None] if raw != {} else []
+        return None if None in entries else tuple(filter(None, entries))
+
+    return Rule(
+        'a list of objects with "path" and "fileMatch" (.gitignore patterns), "url" or both',
+        parse,
+    )
+
+
 _RULES: dict[str, Rule] = {
     "enabled": _flag(),
     "model": Rule(
@@ -107,6 +141,7 @@ _RULES: dict[str, Rule] = {
     "disabled_languages": _names(),
     "exclude": _patterns(),
     "max_file_kb": _number(1, 1024),  # settings can only exclude more than the default does
+    "json_schemas": _json_schemas(),
 }
 
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from velospec_lsp.settings import _FIELDS, Settings, parse_settings
+from velospec_lsp.settings import _FIELDS, JsonSchema, Settings, parse_settings
+
+ENTRIES = 'a list of objects with "path" and "fileMatch" (.gitignore patterns), "url" or both'
 
 
 @pytest.mark.parametrize("options", [None, {}, [], {"velospec": {}}, {"velospec": None}, {"enabled": None}])
@@ -33,6 +35,10 @@ def test_good_values_of_every_field() -> None:
         "disabledLanguages": ["text"],
         "exclude": ["*.gen.py", "!x"],
         "maxFileKb": 10,
+        "jsonSchemas": [
+            {"path": "a.json", "fileMatch": ["b.json"]},
+            {"path": "c.json", "url": "https://d"},
+        ],
     }
     settings, problems = parse_settings(options)
     assert problems == []
@@ -52,6 +58,7 @@ def test_good_values_of_every_field() -> None:
         disabled_languages=("text",),
         exclude=("*.gen.py", "!x"),
         max_file_kb=10,
+        json_schemas=(JsonSchema("a.json", ("b.json",)), JsonSchema("c.json", (), "https://d")),
     )
     assert set(options) == set(_FIELDS), "a new setting belongs in this test"
     assert all(getattr(settings, field.name) != getattr(Settings(), field.name) for field in fields(Settings))
@@ -70,6 +77,10 @@ def test_good_values_of_every_field() -> None:
         ("model", 5, 'is 5, but must be the name of an installed model, or an empty string; "" is used.'),
         ("exclude", "*.py", 'is "*.py", but must be a list of .gitignore patterns; [] is used.'),
         ("exclude", ["!"], "is ['!'], but must be a list of .gitignore patterns; [] is used."),
+        *(
+            ("jsonSchemas", wrong, f"is {wrong}, but must be {ENTRIES}; [] is used.")
+            for wrong in ([{}], [{"path": "a"}], [{"url": "u"}], [{"path": "a", "fileMatch": "b"}], {"a": 1})
+        ),
         ("disabledLanguages", [1], "is [1], but must be a list of strings; [] is used."),
     ],
 )

@@ -2,7 +2,7 @@
 
 Run as a program with VELOSPEC_ANSWERS naming a folder. `answers.json` there maps the end of a prefix to
 {"text": ..., "wait": true, "finish": "deadline"}; the longest that fits counts, and without one the text is
-empty.
+empty. With "refuse": true, a request with a grammar gets a GrammarError.
 With `wait` the engine steps until it is cancelled or the file `go` appears. Each request, and each cancel,
 is appended to `log.jsonl`. Without a model, the daemon says so as the real one does: the file `no-model`
 tells it to. `chat.json` is for the model `talker`, which has the role chat: it maps what a prompt holds to
@@ -15,13 +15,14 @@ import json
 import os
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.support.scripted_engine import ScriptedModels, scripted_model
-from velospec.core.errors import CancelledError
+from velospec.core.errors import CancelledError, GrammarError
 from velospec.core.request import Completion, FinishReason, InfillRequest, TextRequest
 from velospec.core.statistics import Statistics
 from velospec.daemon.host import host_models
@@ -50,10 +51,13 @@ class AnsweringEngine:
     ) -> Completion:
         self._log(event="infill", prefix=request.prefix, suffix=request.suffix, path=request.path,
                   document=request.document, max_lines=request.limits.max_lines,
-                  budget_ms=request.limits.budget_ms)  # fmt: skip
+                  budget_ms=request.limits.budget_ms,
+                  grammar=request.grammar and asdict(request.grammar))  # fmt: skip
         answers = json.loads((self._folder / "answers.json").read_text("utf-8"))
         fitting = [end for end in answers if request.prefix.endswith(end)]
         answer = answers[max(fitting, key=len)] if fitting else {"text": ""}
+        if answer.get("refuse") and request.grammar is not None:
+            raise GrammarError("The grammar was refused.")
         return self._answer(answer, cancel, request.prefix)
 
     def generate(

@@ -21,6 +21,7 @@ class Hit:
     id: str
     typed: str
     text: str
+    fitted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class _Entry:
     suffix: str
     text: str
     manual: bool
+    fitted: bool
 
 
 class OfferCache:
@@ -38,9 +40,11 @@ class OfferCache:
     def __init__(self) -> None:
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
 
-    def put(self, identity: str, uri: str, site: Site, text: str, *, manual: bool) -> None:
-        """Remember that `text` was completed at `site`."""
-        self._entries[identity] = _Entry(uri, site.prefix, site.suffix, text, manual)
+    def put(
+        self, identity: str, uri: str, site: Site, text: str, *, manual: bool, fitted: bool = False
+    ) -> None:
+        """Remember that `text` was completed at `site`; `fitted` as `make_offer` takes it."""
+        self._entries[identity] = _Entry(uri, site.prefix, site.suffix, text, manual, fitted)
         while len(self._entries) > _KEPT:
             self._entries.popitem(last=False)
 
@@ -55,7 +59,7 @@ class OfferCache:
             typed = _typed(entry, site.prefix)
             if typed is not None:
                 self._entries.move_to_end(identity)
-                return Hit(identity, entry.text[:typed], entry.text[typed:])
+                return Hit(identity, entry.text[:typed], entry.text[typed:], entry.fitted)
         return None
 
     def forget(self, uri: str | None = None) -> None:

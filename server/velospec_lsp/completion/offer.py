@@ -26,8 +26,12 @@ class Silence:
     reason: str
 
 
-def make_offer(identity: str, typed: str, text: str, query: Query, site: Site) -> Offer:
+def make_offer(
+    identity: str, typed: str, text: str, query: Query, site: Site, *, fitted: bool = False
+) -> Offer:
     """The offer that adds `text` at the cursor, `typed` being what the user has typed of it already.
+
+    A text that is `fitted` to what stands behind the cursor replaces nothing of it.
 
     Where the rest of the line is empty or replaced, the offer begins where it was first made: with the same
     start and the same text an editor sees that it is the same one. Where text follows that stays, the range
@@ -37,7 +41,7 @@ def make_offer(identity: str, typed: str, text: str, query: Query, site: Site) -
     if query.selection is not None:
         selection = query.selection
         return Offer(identity, selection.text + text, selection.start, max(cursor, selection.end))
-    over_tail = covers(text, site.tail)
+    over_tail = not fitted and covers(text, site.tail)
     if site.tail and not over_tail:
         return Offer(identity, text, cursor, cursor)
     on_this_line = typed.rpartition("\n")[2]

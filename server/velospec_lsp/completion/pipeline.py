@@ -12,17 +12,22 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from velospec.core.errors import CancelledError, VeloSpecError
+from velospec.core.errors import CancelledError, GrammarError, VeloSpecError
+from velospec.core.grammar import Grammar
 from velospec.core.request import Completion, FinishReason, InfillRequest, Limits
 from velospec_lsp.completion.cache import OfferCache
 from velospec_lsp.completion.offer import Offer, Silence, make_offer
 from velospec_lsp.completion.site import Query, Site, site_of
 from velospec_lsp.completion.tail import is_inert
 from velospec_lsp.filters import apply_filters
+from velospec_lsp.json_schema.files import Workspace
+from velospec_lsp.json_schema.guide import Guidance, JsonGuide
 from velospec_lsp.privacy import PrivacyGate, uri_path
 from velospec_lsp.settings import Settings
 
 logger = logging.getLogger(__name__)
+
+_CUT_OFF = frozenset({FinishReason.LENGTH, FinishReason.DEADLINE})
 
 
 class Infiller(Protocol):
@@ -36,14 +41,23 @@ class Infiller(Protocol):
 class Pipeline:
     """Makes an offer, or silence with a reason, of a query."""
 
-    def __init__(self, infiller: Infiller, on_error: Callable[[VeloSpecError], None]) -> None:
-        """`on_error` hears of what the model's side could not do; the user is told there, not per request."""
+    def __init__(
+        self,
+        infiller: Infiller,
+        on_error: Callable[[VeloSpecError], None],
+        tell: Callable[[str], None] = logger.warning,
+    ) -> None:
+        """`on_error` hears of what the model's side could not do; the user is told there, not per request.
+
+        `tell` shows the user one sentence, once, about a file that completion is guided by.
+        """
         self.settings = Settings()
         self.gate = PrivacyGate()
         self.cache = OfferCache()
         self.roots: tuple[str, ...] = ()  # paths of the workspace's folders
         self._infiller = infiller
         self._on_error = on_error
+        self._json = JsonGuide(tell)
         self._numbers = itertools.count(1)
 
     async def complete(self, query: Query) -> Offer | Silence:
@@ -59,17 +73,18 @@ class Pipeline:
         hit = self.cache.get(uri, site, manual=query.manual)
         if hit is not None:
             logger.info("offer %s answered from the cache", hit.id)
-            return make_offer(hit.id, hit.typed, hit.text, query, site)
-        completion = await self._ask(query, site)
+            return make_offer(hit.id, hit.typed, hit.text, query, site, fitted=hit.fitted)
+        guidance = self._json.guidance(query, settings.json_schemas, Workspace(self.roots, self.gate))
+        completion = await self._ask(query, site, guidance)
         if isinstance(completion, Silence):
             return completion
-        text, emptied_by = apply_filters(_whole_lines(completion), site)
+        text, emptied_by = _filtered(completion, site, guidance)
         if not text:
             return Silence(_nothing_left(completion, emptied_by))
-        identity = f"v{next(self._numbers)}"
+        identity, fitted = f"v{next(self._numbers)}", guidance is not None
         if query.selection is None:
-            self.cache.put(identity, uri, site, text, manual=query.manual)
-        return make_offer(identity, "", text, query, site)
+            self.cache.put(identity, uri, site, text, manual=query.manual, fitted=fitted)
+        return make_offer(identity, "", text, query, site, fitted=fitted)
 
     def rule(self, query: Query) -> Silence | None:
         """The gate: whether this document may be completed at all. None means yes."""
@@ -83,14 +98,15 @@ class Pipeline:
             return Silence(f"The file is kept from the model: {ruling.reason}.")
         return None
 
-    async def _ask(self, query: Query, site: Site) -> Completion | Silence:
+    async def _ask(self, query: Query, site: Site, guidance: Guidance | None) -> Completion | Silence:
         settings = self.settings
+        grammars: list[Grammar | None] = [*(guidance.grammars if guidance else ()), None]
         budgets = (
             [settings.manual_budget_ms] if query.manual else [settings.budget_ms, settings.manual_budget_ms]
         )
         try:
             for budget in budgets:
-                completion = await self._infill(query, site, budget)
+                completion = await self._guided(query, site, budget, grammars)
                 # A long new prompt can take all of the budget. What has been read of it is kept, so it is
                 # worth going on: whoever waits is better served late than never, and any key ends this.
                 if completion.text.strip() or completion.finish is not FinishReason.DEADLINE:
@@ -109,7 +125,20 @@ class Pipeline:
             (root for root in self.roots if path.startswith(root.rstrip("/") + "/")), key=len, default=""
         )
 
-    async def _infill(self, query: Query, site: Site, budget_ms: int) -> Completion:
+    async def _guided(
+        self, query: Query, site: Site, budget_ms: int, grammars: list[Grammar | None]
+    ) -> Completion:
+        """The completion under the first of `grammars` that the engine takes; those before it are removed."""
+        while True:
+            try:
+                return await self._infill(query, site, budget_ms, grammars[0])
+            except GrammarError:
+                logger.info("the grammar engine refused a grammar; %d more to try", len(grammars) - 1)
+                if len(grammars) == 1:
+                    raise
+                del grammars[0]
+
+    async def _infill(self, query: Query, site: Site, budget_ms: int, grammar: Grammar | None) -> Completion:
         uri, settings = query.document.uri, self.settings
         request = InfillRequest(
             document=uri,
@@ -119,6 +148,7 @@ class Pipeline:
             limits=_limits(settings, site, budget_ms),
             speculate=settings.speculate,
             workspace=self.workspace_of(uri),
+            grammar=grammar,
         )
         begun = time.monotonic()
         completion = await self._infiller.infill(request, model=settings.model or None)
@@ -142,9 +172,16 @@ def _limits(settings: Settings, site: Site, budget_ms: int) -> Limits:
     )
 
 
+def _filtered(completion: Completion, site: Site, guidance: Guidance | None) -> tuple[str, str]:
+    """What is left of the model's text, and the name of the filter that left nothing of it."""
+    if guidance is None:
+        return apply_filters(_whole_lines(completion), site)
+    return guidance.fit(completion.text, cut_off=completion.finish in _CUT_OFF), "JSON"
+
+
 def _whole_lines(completion: Completion) -> str:
     """The text without the last of its lines where that was cut off, often in a word. A lone line stays."""
-    if completion.finish not in {FinishReason.LENGTH, FinishReason.DEADLINE}:
+    if completion.finish not in _CUT_OFF:
         return completion.text
     lines, _, _ = completion.text.rpartition("\n")
     return lines if lines.strip() else completion.text

@@ -81,6 +81,17 @@ def site_of(query: Query, prefix_chars: int, suffix_chars: int) -> Site | None:
     )
 
 
+def around(query: Query) -> tuple[str, str]:
+    """All of the text before and after the place of `query`, as if its selection had been accepted."""
+    text, selection = query.document.text, query.selection
+    before = query.cursor if selection is None else selection.start
+    behind = query.cursor if selection is None else max(query.cursor, selection.end)
+    selected = selection.text if selection else ""
+    head = [*text.lines(0, before.line), text.line(before.line)[: before.index]]
+    tail = [text.line(behind.line)[behind.index :], *text.lines(behind.line + 1)]
+    return to_lf(head) + selected, to_lf(tail)
+
+
 def _on_line(selection: Selection, cursor: Place) -> bool:
     one_line = selection.start.line == selection.end.line == cursor.line
     return one_line and selection.start.index <= cursor.index
