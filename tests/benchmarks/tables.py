@@ -16,10 +16,13 @@ from pathlib import Path
 from statistics import quantiles
 from typing import Any
 
+STRUCTURED = ("tools", "schemas")
+"""Suites of answers under a grammar, which have tables by the kind of answer besides."""
+
 RESULTS = Path(__file__).parent / "results"
 ROOT = Path(__file__).parents[2]
 PAGE, README = ROOT / "docs" / "benchmarks.md", ROOT / "README.md"
-SUITES = ("code", "humaneval", "editing", "completion")
+SUITES = ("code", "humaneval", "editing", "completion", *STRUCTURED)
 LONG = 50  # rows of a suite that get no line each
 
 Document = dict[str, Any]
@@ -32,6 +35,16 @@ PUBLISHED = {
     "max-heap": ("Max heap", 1.26),
 }
 """The five prompts that structspec's README names, with its speed-ups, by our name for the same subject."""
+
+FIRST_VELOSPEC = {
+    "pure-enum": ("80%", "80%", 2.73),
+    "nested-enum": ("100%", "100%", 1.64),
+    "enum-short-text": ("85%", "92%", 1.62),
+    "mixed": ("95%", "95%", 1.15),
+    "long-free-text": ("79%", "80%", 1.14),
+    "short-free-text": ("92%", "85%", 0.96),
+}
+"""The README of shilonggrad-design/spec-decoding: acceptance of C3 and C4, and C4's throughput over C3's."""
 
 
 def load() -> dict[str, Document]:
@@ -150,6 +163,78 @@ def structspec(documents: dict[str, Document]) -> str:
     )
 
 
+def structured(document: Document) -> str:
+    """What a suite of structured answers comes to, by the kind of answer: speed and acceptance."""
+    names = ("velospec", "C1", "C2", "C3", "C4")
+    rows = []
+    for kind, figures in document["summary"]["kinds"].items():
+        methods = figures["methods"]
+        rows.append(
+            [
+                kind,
+                f"{figures['tokens']:.0f}",
+                *(times(methods[name]["speedup"]) for name in names),
+                *(share(methods[name].get("verified_acceptance_rate")) for name in names),
+                f"{methods['velospec']['tokens_per_step']:.2f}",
+            ]
+        )
+    heads = ("auto", *names[1:])
+    accepted = (f"{name} accepted" for name in heads)
+    return table(("kind", "tokens", *heads, *accepted, "auto, tokens a pass"), rows)
+
+
+def grammars(documents: dict[str, Document]) -> str:
+    """What the grammar costs and forces, whether answers are valid, and how far the rivals are behind."""
+    rows = []
+    for suite in STRUCTURED:
+        if suite not in documents:
+            continue
+        summary = documents[suite]["summary"]
+        ahead = summary["ahead_of"]
+        rows.append(
+            [
+                f"`{suite}`",
+                summary["valid"],
+                str(summary["cut"]),
+                f"{summary['forced_share']:.0%}",
+                f"{summary['grammar_microseconds_per_step']:.0f} µs, {summary['grammar_share_of_pass']:.1%}",
+                *(
+                    f"{times(ahead[name]['tokens_per_second'])}, {times(ahead[name]['answer_seconds'])}"
+                    for name in ("llama-cpp-grammar", "mask-argmax")
+                ),
+            ]
+        )
+    behind = ("against llama-cpp-grammar", "against mask-argmax")
+    return table(("suite", "valid", "cut short", "forced", "grammar, a pass", *behind), rows)
+
+
+def first_velospec(document: Document) -> str:
+    """The six types of schema beside the published figures."""
+    kinds = document["summary"]["kinds"]
+    rows = []
+    for kind, (c3, c4, ratio) in FIRST_VELOSPEC.items():
+        methods = kinds[kind]["methods"]
+        rows.append(
+            [
+                kind,
+                c3,
+                c4,
+                times(ratio),
+                *(share(methods[name].get("verified_acceptance_rate")) for name in ("C3", "C4", "velospec")),
+                times(methods["C4"]["speedup"] / methods["C3"]["speedup"]),
+                times(methods["velospec"]["speedup"] / methods["C3"]["speedup"]),
+                times(methods["velospec"]["speedup"]),
+            ]
+        )
+    theirs = ("C3 accepted", "C4 accepted", "C4 / C3")
+    ours = ("ours: C3 accepted", "C4 accepted", "auto accepted", "C4 / C3", "auto / C3", "auto / no drafts")
+    return table(("type", *theirs, *ours), rows)
+
+
+def share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0%}"
+
+
 def write(page: str, name: str, text: str) -> str:
     """`page` with `text` between the markers of `name`. Raises ValueError where there are none."""
     marked = re.compile(rf"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", re.DOTALL)
@@ -173,6 +258,11 @@ def pages() -> dict[Path, str]:
         page = write(page, suite, prompts(document))
         if "ablation" in document["summary"]:
             page = write(page, f"ablation-{suite}", ablation(document))
+        if suite in STRUCTURED:
+            page = write(page, f"{suite}-kinds", structured(document))
+            page = write(page, "grammars", grammars(documents))
+        if suite == "schemas":
+            page = write(page, "first-velospec", first_velospec(document))
     return {PAGE: page, README: write(README.read_text("utf-8"), "measured", measured(documents))}
 
 
