@@ -23,15 +23,29 @@ from velospec.models.store import InstalledModel
 from velospec.proposers import syntax_fsm
 from velospec.proposers.ast_shadow import AstShadow
 from velospec.proposers.base import Proposer
+from velospec.proposers.forced import Forced, Part
+from velospec.proposers.grammar_state import GrammarState, basis_name
 from velospec.proposers.motif import MotifProposer
 from velospec.proposers.ngram_rules import LENGTHS, NgramRules
 from velospec.proposers.resume import ResumeProposer
 from velospec.proposers.structure.duties import Reason
+from velospec.proposers.structure.encoding import Encoder
 from velospec.proposers.suffix import CorpusProposer, SuffixProposer
 from velospec.proposers.syntax_fsm import SyntaxFsm
 from velospec.proposers.syntax_rules.domains import detect
 
-PROPOSERS = ("suffix", "resume", "corpus", "ngram", "motif", "syntax_fsm", "ast_shadow", "draft_model")
+PROPOSERS = (
+    "forced",
+    "grammar_state",
+    "suffix",
+    "resume",
+    "corpus",
+    "ngram",
+    "motif",
+    "syntax_fsm",
+    "ast_shadow",
+    "draft_model",
+)
 """The names of all proposers, in the order in which they are asked."""
 
 
@@ -94,6 +108,10 @@ def rule_name(draft: Draft) -> str:
         return Reason(draft.evidence // 4).name.lower()
     if draft.proposer == NgramRules.name:
         return Tier(draft.evidence // LENGTHS).name.lower()
+    if draft.proposer == Forced.name:
+        return Part(draft.evidence).name.lower()
+    if draft.proposer == GrammarState.name:
+        return basis_name(draft.evidence)
     return str(draft.evidence)
 
 
@@ -104,7 +122,11 @@ class Drafters:
         self._vocabulary = vocabulary
         self.corpus = CorpusProposer()
         self.motif = MotifProposer(vocabulary)
+        encoder = Encoder(vocabulary)
+        self._grammar_state = GrammarState(vocabulary, encoder)
         self._all: tuple[Proposer, ...] = (
+            Forced(vocabulary, encoder),
+            self._grammar_state,
             SuffixProposer(),
             ResumeProposer(),
             self.corpus,
@@ -115,8 +137,18 @@ class Drafters:
         )
 
     def chosen(self, drafting: Drafting) -> list[Proposer]:
-        """Those that `drafting` wants."""
-        return [proposer for proposer in self._all if drafting.wants(proposer.name)]
+        """Those that `drafting` wants; none that asks the grammar where that is for the verifier alone.
+
+        `grammar_state` drafts what `forced` does, and more.
+        """
+        idle = {Forced.name} if drafting.wants(GrammarState.name) else set()
+        if not drafting.grammar_trims:
+            idle = {Forced.name, GrammarState.name}
+        return [found for found in self._all if drafting.wants(found.name) and found.name not in idle]
+
+    def enter(self, workspace: str) -> None:
+        """A request of that workspace is next."""
+        self._grammar_state.use_workspace(workspace)
 
     def use_corpus(self, texts: Iterable[str]) -> None:
         """Draft from `texts` too, in place of those given before."""

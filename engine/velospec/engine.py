@@ -15,6 +15,7 @@ from velospec.backends.llama_cpp import KvType, LlamaBackend, LlamaOptions, buil
 from velospec.backends.replay import Recording, ReplayBackend
 from velospec.constraints.healing import ByteTable
 from velospec.control.acceptance import Acceptance
+from velospec.control.adaptive_k import FixedK
 from velospec.control.cost_model import CostModel
 from velospec.control.costly import Worth
 from velospec.control.frozen_cost import FrozenCost
@@ -34,6 +35,7 @@ from velospec.learning.library import RuleLibrary
 from velospec.measuring import Measurement
 from velospec.models.store import InstalledModel
 from velospec.profile import Conditions, Profile, load_profile
+from velospec.proposers.limited import Limited
 from velospec.second_model import SecondModel
 from velospec.tasks import TaskMaker, window
 from velospec.verify.exact import Numerics
@@ -291,6 +293,7 @@ class Engine:
         self, task: Task, cancel: CancelToken, on_text: OnText | None, on_step: OnStep | None
     ) -> Completion:
         self._learned.enter(task.workspace)
+        self._drafters.enter(task.workspace)
         with cancel.interrupting(self._backend.abort):
             completion = self._decoder.complete(task, cancel, on_text, on_step)
         self.statistics += completion.statistics
@@ -300,7 +303,9 @@ class Engine:
         """A decoder over the backend's slots as they are now; what was learned goes on being used."""
         policy = policy_of(self._drafting, self._learned, self._cost, self._backend.min_rows)
         proposers = self._drafters.chosen(self._drafting)
-        if self._second is not None:
+        if self._second is not None and isinstance(policy, FixedK):
+            proposers.append(Limited(self._second.proposer, policy.length))
+        elif self._second is not None:
             worth = Worth(self._learned, self._cost, min_rows=self._backend.min_rows)
             proposers.append(Consulted(self._second.proposer, worth))
         rollback = self._backend.can_rollback

@@ -15,6 +15,7 @@ from velospec.backends.base import Logits, Vocabulary
 from velospec.core.errors import BackendError
 
 _SURE = 1e-3  # least margin: a tie would go to the lower id
+_MOST = 1e4  # largest: where nothing else could be chosen it was infinite, which is no logit
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class ReplayBackend:
             place = position + row + 1 - self._start
             if 0 <= place < len(self._answer.ids):
                 cell = (row, self._answer.ids[place])
-                self._logits[cell] = max(self._answer.margins[place], _SURE)
+                self._logits[cell] = min(max(self._answer.margins[place], _SURE), _MOST)
                 self._chosen.append(cell)
         return self._logits[: len(ids)]
 

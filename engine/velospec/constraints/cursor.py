@@ -20,6 +20,7 @@ from velospec.core.ids import common_length
 SLOW_MASK_SECONDS = 0.002
 """A mask that takes longer than this on average is avoided: a fifth of a step of a small model."""
 
+_FEW_WORDS = 24  # of a mask, up to which its ids are listed one by one
 _RECENT = 0.3  # weight of the newest mask in the running average
 _FORGIVEN = 0.98  # of that average for each mask avoided, so that slow masks are tried again
 
@@ -27,7 +28,7 @@ _FORGIVEN = 0.98  # of that average for each mask avoided, so that slow masks ar
 class GrammarConstraint:
     """Implements `constraints.base.GrammarCursor`; one serves one request."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all but the first two by name
         self,
         matcher: Matcher,
         vocabulary: Vocabulary,
@@ -96,7 +97,8 @@ class GrammarConstraint:
         return allowed
 
     def ends(self, ahead: Sequence[int]) -> bool:
-        return self._part or self.allows(ahead, min(self._end_ids))
+        # What is forced is written out: nobody wants half of a key or of a name.
+        return self.allows(ahead, min(self._end_ids)) or (self._part and not self.forced(ahead))
 
     def valid(self, ahead: Sequence[int], ids: Sequence[int]) -> int:
         """How many of `ids` are allowed behind the allowed ids `ahead`, counted from the first."""
@@ -207,5 +209,15 @@ class GrammarConstraint:
             self._mask[token >> 5] = word | bit if allowed else word & ~bit
 
     def _ids(self) -> Ids:
-        bits = np.unpackbits(self._mask.view(np.uint8), bitorder="little", count=self._size)
-        return np.flatnonzero(bits).astype(np.int32)
+        words = np.flatnonzero(self._bits)
+        if len(words) > _FEW_WORDS:
+            bits = np.unpackbits(self._mask.view(np.uint8), bitorder="little", count=self._size)
+            return np.flatnonzero(bits).astype(np.int32)
+        ids: list[int] = []
+        for place, word in zip(words.tolist(), self._bits[words].tolist(), strict=True):
+            left = word
+            while left:
+                lowest = left & -left
+                ids.append(32 * place + lowest.bit_length() - 1)
+                left ^= lowest
+        return np.array(ids, dtype=np.int32)

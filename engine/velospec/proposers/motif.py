@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from velospec.backends.base import Vocabulary
 from velospec.core.draft import EMPTY, Draft, Verdict
+from velospec.proposers.base import GrammarView
 from velospec.proposers.cursor import split_at_cursor
 from velospec.proposers.motif_memory import FRESH, WINDOWS, Element, Found, MotifMemory, Tail
 from velospec.proposers.motif_text import APART, BARRIER, MotifText, element_of, owner_of
@@ -39,6 +40,11 @@ class MotifProposer:
         self._language = language
         self._learned = MotifMemory(_LEARNED)
         self._text = MotifText(vocabulary, language)
+        self._idle = False
+
+    def use_grammar(self, grammar: GrammarView | None) -> None:
+        """Text under a grammar is no program: those that know the grammar draft it."""
+        self._idle = grammar is not None
 
     def use_language(self, name: str) -> None:
         """The language of the next request; an unknown one is read by what most have in common."""
@@ -48,6 +54,8 @@ class MotifProposer:
 
     def begin(self, ids: Sequence[int]) -> None:
         """Start a request; what `ids` have in common with the last one's text need not be read again."""
+        if self._idle:
+            return
         others, before = split_at_cursor(ids, self._vocabulary.control_ids)
         stream = [token for part in others for token in (*part, APART)]
         for part in (*others, before):
@@ -55,12 +63,12 @@ class MotifProposer:
         self._text.become([*stream, *before])
 
     def extend(self, ids: Sequence[int]) -> None:
-        for token in ids:
+        for token in () if self._idle else ids:
             self._text.append(token)
 
     def propose(self, limit: int) -> Draft:
         text = self._text
-        if limit < 1 or not text.ids:
+        if limit < 1 or self._idle or not text.ids:
             return EMPTY
         pending = text.state.pending
         replay = self._replay(text.tail.copy(), text.layout, pending, limit, taken=False)

@@ -34,6 +34,7 @@ class Encoder:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
+        self.piece = vocabulary.piece
         self._known: dict[tuple[bytes, bytes, int], tuple[int, ...]] = {}
         self._words: dict[str, tuple[int, ...]] = {}
         self._by_words = self._join(_SAMPLE) == vocabulary.encode(_SAMPLE)
@@ -70,6 +71,13 @@ class Encoder:
             encode = self._join if self._by_words else self._vocabulary.encode
             found = self._known[key] = encode_behind(self._vocabulary, before, text, sure, encode)
         return found
+
+    def behind(self, ids: Sequence[int], text: bytes) -> tuple[int, ...]:
+        """The ids of all of `text`, as if it began a word behind `ids`.
+
+        A vocabulary that begins each text with a space (SentencePiece) has to see what stands before it.
+        """
+        return self.after((), 0, text, len(text)) or self.after(ids, 1, text, len(text))
 
     def _before(self, ids: Sequence[int], open_bytes: int) -> bytes:
         before = b""
