@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from velospec.constraints.json_schema.documents import Document
@@ -24,6 +25,7 @@ from velospec.constraints.json_schema.rules import Rules
 from velospec.constraints.validation import Judge
 from velospec.core.errors import GrammarError
 
+_MOST_KEPT = 512  # prepared schemas
 _REMEDY = "Take it out of the schema, or ask without a schema and check the answer."
 
 
@@ -38,8 +40,9 @@ class PreparedSchema:
     weakened: tuple[str, ...] = ()
 
 
+@lru_cache(maxsize=_MOST_KEPT)
 def check_schema(source: str, *, weaken: bool = False) -> PreparedSchema:
-    """The schema in the JSON text `source`.
+    """The schema in the JSON text `source`; remembered, since schemas are checked before they are compiled.
 
     Raises GrammarError where it is not one, where no value satisfies it and, unless `weaken`, where a keyword
     cannot be enforced: the error names it, with its JSON pointer.
