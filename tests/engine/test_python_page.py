@@ -26,7 +26,7 @@ def test_the_blocks_do_what_the_page_says(
     for block in BLOCKS:
         exec(block, names)  # noqa: S102 - this repository's own page
         shown.append(capsys.readouterr().out)
-    writing, cursor, cancelled, drawn, chat, called, held, corpus, steps, plugged_in = shown
+    writing, cursor, cancelled, drawn, chat, called, held, corpus, steps, plugged_in, first = shown
     assert names["model"] == default_model
     completion, counts = names["completion"], names["counts"]
     assert isinstance(completion, Completion)
@@ -47,3 +47,4 @@ def test_the_blocks_do_what_the_page_says(
     assert "tokens a step" in steps
     assert names["total"].new_tokens > counts.new_tokens
     assert re.search(r"\n\d+ steps, \d+ tokens accepted\n$", plugged_in)
+    assert re.fullmatch(r"(red|green|blue) in \d+ rounds, \d+% accepted\n", first)
