@@ -165,7 +165,8 @@ INLINE void NAME(tile)(const int type, const int n, const int fetch, const struc
                     const __m128 low = _mm_load_ps(p->heads + 8 * b + 4);
                     lows[j] = _mm_fmadd_ps(low, _mm_set1_ps(scale[j].sum), lows[j]);
                 }
-                const VECTOR bias = NAME(spread)(column[j].bias), quants = NAME(spread)(column[j].quants);
+                const VECTOR quants = NAME(spread)(column[j].quants);
+                const VECTOR bias = offset(type) ? NAME(spread)(column[j].bias) : ALL(setzero)();
                 EACH(v, VECTORS) {
                     const FLOATS dots = NAME(dot)(type, w[v], quants, bias);
                     const FLOATS product = WIDE == 1 ? OP(set1_ps)(p->products[4 * (b * n + j) + first + v])
