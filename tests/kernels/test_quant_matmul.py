@@ -146,6 +146,18 @@ def test_declines_what_it_does_not_serve(bound: QuantMatmul, product: Product) -
     assert bound.calls == before + 1
 
 
+def test_single_rows_can_be_left_to_llama_cpp(
+    kernel: QuantMatmul, ggml_cpu: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quant_matmul, "SINGLE_ROWS", ("Q8_0",))
+    assert kernel.bind(ggml_cpu) == (kernel.best != "off")
+    assert kernel.formats == WEIGHTS
+    for name in ("Q8_0", "Q6_K"):
+        product = product_of(ggml_cpu, name, 4, 2, 2)
+        assert (kernel.multiply(name, product.weights, product.columns[:1]) is None) == (name == "Q6_K")
+        assert kernel.multiply(name, product.weights, product.columns) is not None
+
+
 def test_a_format_whose_bits_differ_is_left_alone(
     kernel: QuantMatmul,
     ggml_cpu: ctypes.CDLL,

@@ -59,7 +59,7 @@ enum level { OFF, AVX2, AVX_VNNI, AVX512_VNNI };
 
 static sgemm *original;
 static enum level level = OFF;
-static unsigned served; /* a bit for each type of weights */
+static unsigned served, alone; /* a bit for each type of weights; `alone` for products with one column */
 static long calls;
 
 /* A tile of n columns: their blocks interleaved, then their scales. */
@@ -213,8 +213,8 @@ __attribute__((visibility("default"))) bool llamafile_sgemm(const struct params 
                                                             int64_t k, const void *a, int64_t lda, const void *b,
                                                             int64_t ldb, void *c, int64_t ldc, int a_type, int b_type,
                                                             int c_type) {
-    const bool ours = level != OFF && (unsigned)a_type < 32 && (served & 1u << a_type) && c_type == F32 &&
-                      b_type == column_type(a_type);
+    const bool ours = level != OFF && (unsigned)a_type < 32 && ((n > 1 ? served : alone) & 1u << a_type) &&
+                      c_type == F32 && b_type == column_type(a_type);
     if (ours) {
         struct product product = {
             .type = a_type,
@@ -254,10 +254,11 @@ __attribute__((visibility("default"))) void velospec_quant_set_original(void *fu
     original = (sgemm *)function;
 }
 
-/* Run at a level, for the types of weights whose bits are set. */
-__attribute__((visibility("default"))) void velospec_quant_set(int chosen, unsigned types) {
+/* Run at a level, for the types of weights whose bits are set in `types`; with one column, in `single`. */
+__attribute__((visibility("default"))) void velospec_quant_set(int chosen, unsigned types, unsigned single) {
     level = (enum level)chosen;
     served = types;
+    alone = single;
 }
 
 /* Products computed here since the start. */
