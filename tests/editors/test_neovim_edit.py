@@ -110,8 +110,8 @@ def test_an_edit_parses_and_one_undo_restores(
     desk.clear()
     desk.call("Rewrite", "replace", code=sample.new)
     lines = {name: f'the {name}, */ """ and its \\ own' for name in sample.parameters}
-    desk.call("documentation", "document", summary="Does what it is named for", parameters=lines, returns="")
-    desk.call("Suggest", "rename", names=[sample.name, sample.fresh, "another"])
+    desk.call("What does the", "document", summary="Does what it is named for", parameters=lines, returns="")
+    desk.call("better names", "rename", names=[sample.name, sample.fresh, "another"])
     screen.open(sample)
     COMMANDS[command](screen, sample)
     text = screen.text()
@@ -136,8 +136,8 @@ def test_a_call_that_does_not_apply_changes_nothing(
 ) -> None:
     desk.clear()
     desk.call("Rewrite", "replace", code=f"{sample.new} ((")
-    desk.call("documentation", "document", summary="-")
-    desk.call("Suggest", "rename", names=[sample.name, sample.function, "if"])
+    desk.call("What does the", "document", summary="-")
+    desk.call("better names", "rename", names=[sample.name, sample.function, "if"])
     screen.open(sample)
     tick = screen.editor.lua("return vim.b.changedtick")
     screen.editor.nvim.command("messages clear")
@@ -154,7 +154,7 @@ def test_a_call_that_does_not_apply_changes_nothing(
 
 def test_undo_takes_back_the_edit_and_not_what_was_typed_before(screen: Screen, desk: Desk) -> None:
     desk.clear()
-    desk.call("Suggest", "rename", names=["renamed", "b", "c"])
+    desk.call("better names", "rename", names=["renamed", "b", "c"])
     sample = SAMPLES[0]
     screen.open(sample)
     screen.editor.keys("ggO# A comment.<Esc>")

@@ -23,9 +23,9 @@ EDITING: Message = {
     "window": {"workDoneProgress": True},
     "general": {"positionEncodings": ["utf-16"]},
 }
-NAMES = "Suggest"
+NAMES = "better names"
 REWRITE = "Rewrite"
-DOCUMENT = "documentation"
+DOCUMENT = "What does the"
 
 
 def at(line: int, character: int, end_line: int | None = None, end: int | None = None) -> Message:

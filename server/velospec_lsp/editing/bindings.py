@@ -254,8 +254,9 @@ _C = Rules(
         "constexpr constinit const_cast co_await co_return co_yield decltype delete dynamic_cast explicit "
         "export false friend mutable namespace new noexcept not nullptr operator or override private "
         "protected public reinterpret_cast requires static_assert static_cast template this thread_local "
-        "throw true try typeid typename using virtual wchar_t xor final main errno stdin stdout stderr "
-        "null"
+        "throw true try typeid typename using virtual wchar_t xor final size_t ssize_t ptrdiff_t intptr_t "
+        "uintptr_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t main errno stdin "
+        "stdout stderr null"
     ),
 )
 

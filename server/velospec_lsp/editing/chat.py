@@ -44,7 +44,7 @@ class Question:
     the engine's, see `core.request`.
     """
 
-    text: str
+    turns: tuple[Message, ...]
     schema: Schema
     max_tokens: int
     expected: int
@@ -73,7 +73,7 @@ class ChatModel:
         template = await asyncio.to_thread(self._format, model)
         request = TextRequest(
             question.document,
-            template.render([Message("user", question.text)]),
+            template.render(question.turns),
             Limits(max_tokens=question.max_tokens),
             speculate=question.speculate,
             special=True,

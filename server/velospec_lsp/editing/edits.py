@@ -32,13 +32,14 @@ from velospec_lsp.editing.functions import Function, function_at
 from velospec_lsp.editing.passage import Passage, passage_of, replace_passage
 from velospec_lsp.editing.rename import NotProvenError, is_fresh, occurrences, rename, symbol_at
 from velospec_lsp.editing.source import Change, Source, apply_changes
-from velospec_lsp.editing.syntax import Syntax, syntax_of
+from velospec_lsp.editing.syntax import Syntax, breaks, syntax_of
 
 _MOST = (
     12_000  # characters of a passage or function that the model is shown; its context may be smaller still
 )
 _BEFORE, _AFTER = 1500, 500  # characters around a place where code is inserted, or a name stands
 _LARGEST_GROWTH = 2000  # characters that new code may have beyond four times those of the old
+_LOOP = re.compile(r"(\S.{1,30}?)\1{4,}")  # the same few characters five times in a row
 _CALL = 50  # characters of a call beside its arguments' text
 
 OnFraction = Callable[[float], None]
@@ -62,10 +63,12 @@ class Job:
     workspace: str = ""
     speculate: bool = True
 
-    def question(self, text: str, schema: dict[str, object], max_tokens: int, expected: int) -> Question:
+    def question(
+        self, turns: prompts.Turns, schema: dict[str, object], max_tokens: int, expected: int
+    ) -> Question:
         """A question in a slot of the document's own, so that the next one finds what the model has read."""
         return Question(
-            text,
+            turns,
             schema,
             max_tokens=max_tokens,
             expected=expected,
@@ -92,12 +95,12 @@ class Editor:
         if len(passage.code) > _MOST:
             raise RefusedError(f"The selection is longer than {_MOST} characters: select less.")
         if passage.code.strip():
-            text, name = prompts.ask_replacement(language, passage.code, instruction), "replace"
+            turns, name = prompts.ask_replacement(language, passage.code, instruction), "replace"
         else:
             before, after = _around(source, passage.start, passage.end)
-            text, name = prompts.ask_insertion(language, before, after, instruction), "insert"
+            turns, name = prompts.ask_insertion(language, before, after, instruction), "insert"
         length = len(passage.code)
-        question = job.question(text, code_call(name), 160 + length // 2, _CALL + length)
+        question = job.question(turns, code_call(name), 160 + length // 2, _CALL + length)
         code = text_of(await self._model.call(question, on_fraction), "code")
         change = _new_code(source, passage, code)
         return _checked(source, syntax, [change], "Edited." if passage.code.strip() else "Inserted.")
@@ -122,7 +125,7 @@ class Editor:
         returns = function.returns and language != "go"
         lines = len(names) + returns
         question = job.question(
-            prompts.ask_documentation(language, code),
+            prompts.ask_documentation(language, code, function.name),
             documentation_call(names, returns=returns),
             120 + 60 * lines,
             _CALL + 80 + 80 * lines,
@@ -191,10 +194,8 @@ def _checked(source: Source, syntax: Syntax | None, changes: Sequence[Change], m
     needed = [change for change in changes if source.text[change.start : change.end] != change.text]
     if not needed:
         raise RefusedError("The model would leave everything as it is.")
-    if syntax is not None:
-        after = Syntax(source.document.language, apply_changes(source.text, needed))
-        if after.errors > syntax.errors:
-            raise RefusedError("With the model's text the file would no longer parse.")
+    if syntax is not None and breaks(syntax, source.document.language, apply_changes(source.text, needed)):
+        raise RefusedError("With the model's text the file would no longer parse.")
     return Plan(tuple(needed), message)
 
 
@@ -202,15 +203,28 @@ def _documentation(function: Function, said: dict[str, object], names: Sequence[
     """What the model said, made presentable. Raises RefusedError."""
     title = rf"^`?{re.escape(function.name)}(?:\(\w*\))?`?\s*[-:\u2013]\s*"
     summary = plain(_whole(re.sub(title, "", text_of(said, "summary").strip()), SUMMARY_LENGTH))
-    if not re.search(r"\w", summary):
+    if not _says_something(summary):
         raise RefusedError("The model said nothing of the function.")
     parts = said.get("parameters")
     lines = parts if isinstance(parts, dict) else {}
     return Documentation(
         summary[:1].upper() + summary[1:],
-        {name: plain(_whole(text_of(lines, name), LINE_LENGTH)) for name in names},
-        plain(_whole(text_of(said, "returns"), LINE_LENGTH)),
+        {name: _line(text_of(lines, name)) for name in names},
+        _line(text_of(said, "returns")),
     )
+
+
+def _line(text: str) -> str:
+    """A line on a parameter or the result; empty where it says nothing."""
+    line = plain(_whole(text, LINE_LENGTH))
+    return line if _says_something(line) else ""
+
+
+def _says_something(text: str) -> bool:
+    """Whether `text` is more than a word (not all scripts part them), and no loop of a model's."""
+    words = re.findall(r"\w+", text)
+    enough = len(words) > 1 or (len(words) == 1 and not text.isascii())
+    return enough and _LOOP.search(text) is None
 
 
 def _whole(text: str, limit: int) -> str:

@@ -74,7 +74,7 @@ def rename(syntax: Syntax, language: str, places: Sequence[Node], new: str) -> l
 
 def is_fresh(syntax: Syntax, name: str) -> bool:
     """Whether nothing in the text has this name yet, strings and comments aside."""
-    return not any("identifier" in node.type for node in _mentions(syntax, name))
+    return all("comment" in node.type or "string" in node.type for node in _mentions(syntax, name))
 
 
 def _mentions(syntax: Syntax, name: str) -> Iterator[Node]:

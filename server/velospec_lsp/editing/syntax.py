@@ -5,6 +5,8 @@ Which languages there are, and what their nodes mean for an edit, stands in `lan
 
 from __future__ import annotations
 
+import ast
+import warnings
 from collections.abc import Iterator
 from functools import cache, cached_property
 from importlib import import_module
@@ -78,6 +80,26 @@ class Syntax:
 def syntax_of(language: str, text: str) -> Syntax | None:
     """The tree of `text`; None where there is no grammar for `language`."""
     return Syntax(language, text) if language in GRAMMARS else None
+
+
+def breaks(before: Syntax, language: str, after: str) -> bool:
+    """Whether the text `after` has errors that the one of `before` has not.
+
+    tree-sitter takes Python's blocks as they come, indented or not; Python itself is asked too.
+    """
+    if Syntax(language, after).errors > before.errors:
+        return True
+    return language == "python" and _is_python(before.text) and not _is_python(after)
+
+
+def _is_python(text: str) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of escapes, about which nobody asked
+            ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 def walk(node: Node, *, broken: bool = False) -> Iterator[Node]:
