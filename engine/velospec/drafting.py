@@ -137,14 +137,9 @@ class Drafters:
         )
 
     def chosen(self, drafting: Drafting) -> list[Proposer]:
-        """Those that `drafting` wants; none that asks the grammar where that is for the verifier alone.
-
-        `grammar_state` drafts what `forced` does, and more.
-        """
-        idle = {Forced.name} if drafting.wants(GrammarState.name) else set()
-        if not drafting.grammar_trims:
-            idle = {Forced.name, GrammarState.name}
-        return [found for found in self._all if drafting.wants(found.name) and found.name not in idle]
+        """Those that `drafting` wants; `forced` only where `grammar_state`, which drafts as much, is not."""
+        idle = Forced.name if drafting.wants(GrammarState.name) else ""
+        return [found for found in self._all if drafting.wants(found.name) and found.name != idle]
 
     def enter(self, workspace: str) -> None:
         """A request of that workspace is next."""

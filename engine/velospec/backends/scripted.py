@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from velospec.backends.base import Logits
+from velospec.backends.base import Logits, Vocabulary
 from velospec.core.errors import BackendError, ContextError
 
 Rule = Callable[[tuple[int, ...]], Logits]
@@ -66,7 +66,7 @@ class ScriptedBackend:
     def __init__(
         self,
         rule: Rule,
-        vocabulary: ScriptedVocabulary,
+        vocabulary: Vocabulary,
         *,
         slots: int = 2,
         context: int = 256,
@@ -130,7 +130,7 @@ class ScriptedBackend:
         self._least[slot] = position + len(ids) - min(len(ids) - 1, self._snapshots or 0)
 
 
-def hash_rule(vocabulary: ScriptedVocabulary, *, seed: int, order: int, likely: Sequence[int] = ()) -> Rule:
+def hash_rule(vocabulary: Vocabulary, *, seed: int, order: int, likely: Sequence[int] = ()) -> Rule:
     """Pseudo-random logits from a hash of the last `order` ids: the smaller it is, the sooner text repeats.
 
     Ids in `likely` get larger logits, so that stop strings, line ends or the end token come up often enough.
@@ -145,13 +145,14 @@ def hash_rule(vocabulary: ScriptedVocabulary, *, seed: int, order: int, likely: 
     return lambda ids: logits(ids[-order:])
 
 
-def script_rule(vocabulary: ScriptedVocabulary, script: Sequence[int], *, after: int) -> Rule:
+def script_rule(vocabulary: Vocabulary, script: Sequence[int], *, after: int) -> Rule:
     """The model wants to write `script` after a prompt of `after` ids, whatever is in it; then to end."""
+    end = min(vocabulary.end_ids)
 
     def logits(ids: tuple[int, ...]) -> Logits:
         values = np.zeros(vocabulary.size, dtype=np.float32)
         written = len(ids) - after
-        values[script[written] if 0 <= written < len(script) else vocabulary.end] = 1
+        values[script[written] if 0 <= written < len(script) else end] = 1
         return values
 
     return logits

@@ -11,11 +11,14 @@ from collections.abc import Callable, Sequence
 
 from velospec.control.costly import Worth
 from velospec.core.draft import EMPTY, Draft, Verdict
-from velospec.proposers.base import Priced
+from velospec.proposers.base import GrammarAware, GrammarView, Priced
 
 
 class Consulted:
-    """Implements `Proposer` and `Costly` on a `Priced` proposer, which it asks only where that pays."""
+    """Implements `Proposer` and `Costly` on a `Priced` proposer, which it asks only where that pays.
+
+    Also `GrammarAware`, for one that is.
+    """
 
     def __init__(
         self, proposer: Priced, worth: Worth, *, clock: Callable[[], float] = time.perf_counter
@@ -27,6 +30,10 @@ class Consulted:
         self._step_began = 0.0
         self._draft, self._spent = EMPTY, 0.0  # of this step; seconds that it took to draft
         self._on_offer = (EMPTY, 0, 0)  # as last considered
+
+    def use_grammar(self, grammar: GrammarView | None) -> None:
+        if isinstance(self._proposer, GrammarAware):
+            self._proposer.use_grammar(grammar)
 
     def begin(self, ids: Sequence[int]) -> None:
         self._proposer.begin(ids)

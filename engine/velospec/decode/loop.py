@@ -111,7 +111,7 @@ class Loop:
                 if isinstance(proposer, LanguageAware):
                     proposer.use_language(job.language)
                 if isinstance(proposer, GrammarAware):
-                    proposer.use_grammar(job.grammar)
+                    proposer.use_grammar(job.grammar if job.trims else None)
                 proposer.begin(job.prompt)
 
     def _step(self, job: Job, pending: int) -> Verdict:

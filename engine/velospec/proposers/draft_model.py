@@ -18,6 +18,7 @@ from velospec.backends.base import Backend, Logits, Vocabulary
 from velospec.core.draft import EMPTY, Draft, Verdict
 from velospec.core.errors import BackendError, SettingsError
 from velospec.core.price import Price
+from velospec.proposers.base import GrammarView
 
 LEAST_SURVIVAL = 0.25
 """A draft ends where the draft model itself gives less than this to all its ids being right."""
@@ -54,7 +55,11 @@ class DraftModel:
         self._held: list[int] = []  # what the KV cache holds: a part of that, and old drafts
         self._agreed = 0  # how many first ids of both are the same
         self._failed = False
+        self._grammar: GrammarView | None = None
         self._single, self._per_id = self._measure()
+
+    def use_grammar(self, grammar: GrammarView | None) -> None:
+        self._grammar = grammar
 
     def begin(self, ids: Sequence[int]) -> None:
         self._ids = list(ids)
@@ -137,7 +142,7 @@ class DraftModel:
         survival = 1.0
         unread = self._ids[len(self._held) :]
         while True:
-            token, chance = most_likely(self._decode(unread)[-1])
+            token, chance = self._choose(self._decode(unread)[-1], drafted)
             survival *= chance
             hopeless = survival < LEAST_SURVIVAL and drafted  # the first id is for the selector to judge
             if hopeless or token in self._stops or token >= self._target_size:
@@ -151,6 +156,21 @@ class DraftModel:
         if not drafted:
             return EMPTY
         return Draft(tuple(drafted), self.name, _evidence(chances), _TRUST * chances[0])
+
+    def _choose(self, logits: Logits, drafted: Sequence[int]) -> tuple[int, float]:
+        """The likeliest id that the grammar allows, and its probability, after the ids `drafted` so far.
+
+        As the verifier does it, a mask is made only where the likeliest of all is not allowed.
+        """
+        token, chance = most_likely(logits)
+        if self._grammar is None or token >= self._target_size or self._grammar.allows(drafted, token):
+            return token, chance
+        allowed = self._grammar.allowed(drafted)
+        if allowed is None:
+            return token, chance
+        allowed = allowed[allowed < len(logits)]
+        place, chance = most_likely(logits[allowed]) if len(allowed) else (0, 0.0)
+        return (int(allowed[place]) if len(allowed) else token), chance
 
     def _decode(self, ids: Sequence[int]) -> Logits:
         started = self._clock()

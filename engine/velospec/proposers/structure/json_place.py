@@ -77,7 +77,7 @@ def _outside(path: Path, mode: Mode, written: bytes, byte: bytes) -> tuple[Path,
             path, after = path[:-1], (Mode.AFTER if len(path) > 1 else Mode.TEXT, b"")
         case b"," if path:
             after = Mode.VALUE if path[-1] is None else Mode.FIRST, b""
-        case b'"' if mode in (Mode.FIRST, Mode.VALUE):
+        case b'"' if mode in (Mode.FIRST, Mode.VALUE) or (mode is Mode.TEXT and not written):
             after = Mode.KEY if mode is Mode.FIRST else Mode.STRING, b""
         case b":" if mode is Mode.COLON:
             after = Mode.VALUE, b""
