@@ -23,7 +23,7 @@ from velospec.constraints.json_schema.pattern_nodes import (
 )
 from velospec.constraints.json_schema.pattern_nodes import Sequence as Row
 
-MOST_STATES = 20_000
+MOST_STATES = 4_000
 
 
 S = TypeVar("S")

@@ -6,12 +6,23 @@ Knows how symbols are written and rules renamed; what a grammar means is not its
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+
+from velospec.constraints.json_schema.pattern_nodes import (
+    Anchor,
+    Chars,
+    Choice,
+    Node,
+    PatternError,
+    Ranges,
+    Repeat,
+    complement,
+)
+from velospec.constraints.json_schema.pattern_nodes import Sequence as Row
 
 _RULE = re.compile(r"^([A-Za-z_][\w-]*) ::=", re.MULTILINE)
 # What stands in a rule's body: texts and classes, which are left alone, and names.
 _TERM = re.compile(r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|[A-Za-z_][\w-]*')
-_ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|.)", re.DOTALL)
 
 
 def literal(text: str) -> str:
@@ -20,8 +31,8 @@ def literal(text: str) -> str:
 
 
 def other_than(chars: str) -> str:
-    """The class of all characters but `chars`."""
-    return f"[^{''.join(map(_escaped, chars))}]" if chars else r"[\0-\U0010ffff]"
+    """The class of all characters but `chars`; a negated class of xgrammar's would have surrogates in it."""
+    return char_class(complement((ord(char), ord(char)) for char in chars))
 
 
 def char_class(ranges: Iterable[tuple[int, int]]) -> str:
@@ -36,9 +47,26 @@ def symbols(parts: Iterable[str | int]) -> str:
     return " ".join(written) or '""'
 
 
-def with_long_escapes(grammar: str) -> str:
-    r"""`grammar` with escapes of two digits written with four: xgrammar reads all digits behind `\x`."""
-    return _ESCAPE.sub(lambda found: f"\\u00{found[1]}" if found[1] else found[0], grammar)
+def expression(node: Node, symbol: Callable[[Ranges], str]) -> str | None:
+    """What `node` matches, with characters as `symbol` writes them; None where no text matches."""
+    match node:
+        case Chars(ranges):
+            return symbol(ranges) if ranges else None
+        case Row(parts):
+            written = [expression(part, symbol) for part in parts]
+            return None if None in written else " ".join(filter(None, written)) or '""'
+        case Choice(options):
+            found = [text for option in options if (text := expression(option, symbol)) is not None]
+            return f"({' | '.join(found)})" if found else None
+        case Repeat(inner, least, most):
+            text = expression(inner, symbol)
+            if text is None or most == 0:
+                return None if least else '""'
+            if (least, most) in {(0, None), (1, None), (0, 1)}:
+                return f"({text})" + {(0, None): "*", (1, None): "+", (0, 1): "?"}[least, most]
+            return f"({text}){{{least},{'' if most is None else most}}}"
+        case Anchor():
+            raise PatternError("an anchor stands in its middle")
 
 
 def prefixed(grammar: str, prefix: str) -> str:

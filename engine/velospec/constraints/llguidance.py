@@ -11,12 +11,15 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from llguidance import LLMatcher, LLTokenizer, TokenizerWrapper, regex_to_lark
+from llguidance import LLMatcher, LLTokenizer, TokenizerWrapper
 from llguidance.gbnf_to_lark import any_to_lark
 
 from velospec.backends.base import Vocabulary
+from velospec.constraints.gbnf import for_llguidance
+from velospec.constraints.json_schema.patterns import write
 from velospec.constraints.marks import marks_in
 from velospec.constraints.matcher import Words
+from velospec.constraints.regex import whole_text
 from velospec.constraints.schema import check_schema
 from velospec.constraints.tags_lark import tags_lark
 from velospec.core.errors import GrammarError
@@ -173,7 +176,7 @@ def _lark(grammar: Grammar, marks: Mapping[str, int]) -> str:
         case GrammarKind.EBNF:
             return _from_ebnf(grammar.source)
         case GrammarKind.REGEX:
-            return f"start: TEXT\nTEXT: /{regex_to_lark(grammar.source, '')}/\n"
+            return f"start: TEXT\nTEXT: /{write(whole_text(grammar.source))}/\n"
         case GrammarKind.TAGS:
             if grammar.tags is None:
                 raise GrammarError(
@@ -188,8 +191,9 @@ def _json(schema: str, whitespace: Whitespace) -> str:
 
 
 def _from_ebnf(source: str) -> str:
+    plain = for_llguidance(source)
     try:
-        lark: str = any_to_lark(source)
+        lark: str = any_to_lark(plain)
     except Exception as error:  # the converter raises plain exceptions
         raise GrammarError(
             f"The EBNF grammar cannot be read: {error}.", "See llama.cpp's grammars/README."

@@ -7,28 +7,28 @@ decimal numbers), and writes patterns into JSON as they are, quotes and control 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 from velospec.constraints.automata import TooLargeError
 from velospec.constraints.ebnf import literal
+from velospec.constraints.json_schema.patterns import ANYTHING_GOES, other_than
 from velospec.constraints.number_ebnf import NUMBER, WHOLE, number_rules
 from velospec.constraints.string_ebnf import STRING_RULES, quoted, string_rules
 from velospec.core.errors import GrammarError
 from velospec.core.grammar import LONGEST_WHITESPACE, Whitespace
 
 Form = dict[str, Any] | bool
-_ANY_RULES = """\
-any ::= "{" members? ws "}" | "[" items? ws "]" | string | number | "true" | "false" | "null"
-members ::= member (comma member)*
-member ::= ws string colon any
-items ::= ws any (comma ws any)*
-"""
+
+_EMPTY = '""'
+_MOST_OPTIONS = 128  # members in one rule; masks are quick where one rule has them all, which takes space
 
 
 def schema_ebnf(schema: dict[str, Any], whitespace: Whitespace) -> str:
     """The grammar of the JSON text of what `schema`, a normal form, describes. Raises GrammarError."""
-    return _Writer(schema, whitespace).write()
+    rules = _Writer(schema, whitespace).write()
+    return "\n".join(rules).replace('" "', "")  # neighbouring texts become one
 
 
 class _Writer:
@@ -38,24 +38,24 @@ class _Writer:
         self._schema = schema
         self._names: dict[str, str] = {}  # of the rules of forms, by the forms as text
         self._waiting: list[tuple[str, Form]] = []  # rules to write
-        self._rules = [_ANY_RULES, *STRING_RULES, f"number ::= {NUMBER}", f"whole ::= {WHOLE}"]
         space = " " if whitespace is Whitespace.SPACED else ""
+        self._ws, self._comma, self._colon = _EMPTY, literal("," + space), literal(":" + space)
+        self._rules = [*STRING_RULES, f"number ::= {NUMBER}", f"whole ::= {WHOLE}"]
         if whitespace is Whitespace.FLEXIBLE:
-            run = rf"[ \t\n\r]{{0,{LONGEST_WHITESPACE}}}"
-            self._rules += [f"ws ::= {run}", 'comma ::= ws ","', 'colon ::= ws ":" ws']
-        else:
-            self._rules += [
-                'ws ::= ""',
-                f"comma ::= {literal(',' + space)}",
-                f"colon ::= {literal(':' + space)}",
-            ]
+            self._ws, self._comma, self._colon = "ws", 'ws ","', 'ws ":" ws'
+            self._rules.append(rf"ws ::= [ \t\n\r]{{0,{LONGEST_WHITESPACE}}}")
 
-    def write(self) -> str:
+    def write(self) -> list[str]:
+        """The rules."""
+        member = f"{self._ws} string {self._colon} any"
+        members, items = (_listed(one, self._comma, 0, None) for one in (member, f"{self._ws} any"))
+        nested = f'"{{" ({members})? {self._ws} "}}" | "[" ({items})? {self._ws} "]"'
+        self._rules.append(f'any ::= {nested} | string | number | "true" | "false" | "null"')
         self._rules.append(f"root ::= {self._value(self._schema)}")
         while self._waiting:
             name, form = self._waiting.pop()
             self._rules.append(f"{name} ::= {self._body(form, name)}")
-        return "\n".join(self._rules)
+        return self._rules
 
     def _value(self, form: Form) -> str:
         """The name of the rule for `form`."""
@@ -108,87 +108,99 @@ class _Writer:
 
     def _literal(self, value: Any) -> str:
         """`value` as it stands, with whitespace as everywhere."""
-        if isinstance(value, dict) and value:
-            pairs = [f"ws {quoted(key)} colon {self._literal(inner)}" for key, inner in value.items()]
-            return f'"{{" {" comma ".join(pairs)} ws "}}"'
-        if isinstance(value, list) and value:
-            return f'"[" {" comma ".join(f"ws {self._literal(inner)}" for inner in value)} ws "]"'
         if isinstance(value, dict | list):
-            return f"{literal(json.dumps(value)[0])} ws {literal(json.dumps(value)[1])}"
+            first, last = json.dumps(value)[0], json.dumps(value)[-1]
+            if isinstance(value, dict):
+                inside = [f"{quoted(key)} {self._colon} {self._literal(each)}" for key, each in value.items()]
+            else:
+                inside = [self._literal(each) for each in value]
+            listed = f" {self._comma} ".join(f"{self._ws} {each}" for each in inside)
+            return f"{literal(first)} {listed} {self._ws} {literal(last)}"
         return quoted(value) if isinstance(value, str) else literal(json.dumps(value))
 
     def _array(self, form: dict[str, Any]) -> str:
-        items = form.get("items", True)
         least, most = form.get("minItems", 0), form.get("maxItems")
         before = form.get("prefixItems", [])[:most]
-        rest = (
-            ""
-            if items is False
-            else f"(comma ws {self._value(items)})"
-            if items is not True
-            else "(comma ws any)"
-        )
-        if not before:
-            first = rest.replace("comma ", "", 1)[1:-1]
-            body = "" if not rest or most == 0 else f"{first} {_counted(rest, least - 1, most and most - 1)}"
-            parts = f"({body})?" if body and not least else body
-            return f'"[" {parts} ws "]"'
-        body = (
-            _counted(rest, least - len(before), None if most is None else most - len(before)) if rest else ""
-        )
+        items = form.get("items", True)
+        item = "" if items is False else f"{self._ws} {self._value(items)}"
+        if before:
+            left = None if most is None else most - len(before)
+            body = _counted(f"({self._comma} {item})", least - len(before), left) if item else ""
+        else:
+            body = _optional(_listed(item, self._comma, least, most), needed=least > 0) if item else ""
         for number in range(len(before) - 1, -1, -1):
-            one = f"{'comma ' if number else ''}ws {self._value(before[number])} {body}"
-            body = one if number < least else f"({one})?"
-        return f'"[" {body} ws "]"'
+            comma = self._comma if number else ""
+            one = f"{comma} {self._ws} {self._value(before[number])} {body}"
+            body = _optional(one, needed=number < least)
+        return f'"[" {body} {self._ws} "]"'
 
     def _object(self, form: dict[str, Any], name: str) -> str:
         """Named members in their order, then all others.
 
-        Two rules for each place in that order: with members before it, and without.
+        For each place in that order, one rule has the members that may come next, and one what comes behind
+        the member before it.
         """
-        named = {key: inner for key, inner in form.get("properties", {}).items() if inner is not False}
-        required = form.get("required", ())
-        count = len(required)
-        least = max(form.get("minProperties", 0) - count, 0)
-        most = None if form.get("maxProperties") is None else form["maxProperties"] - count
-        others = self._others(form, name)
-        rest = f"(comma {others})" if others and most != 0 else ""
-        later = _counted(rest, least, most) if rest else '""'
-        first = f"{others} {_counted(rest, least - 1, most and most - 1)}" if rest else '""'
-        if rest and not least:
-            first = f"({first})?"
-        places = len(named)
-        rules = [f"{name}-{places}a ::= {first}", f"{name}-{places}b ::= {later}"]
-        for number, (key, inner) in enumerate(named.items()):
-            member = f"ws {quoted(key)} colon {self._value(inner)} {name}-{number + 1}b"
-            for letter, comma in (("a", ""), ("b", "comma ")):
-                skip = "" if key in required else f" | {name}-{number + 1}{letter}"
-                rules.append(f"{name}-{number}{letter} ::= {comma}{member}{skip}")
-        self._rules += rules
-        return f'"{{" {name}-0a ws "}}"'
+        named = [(key, inner) for key, inner in form.get("properties", {}).items() if inner is not False]
+        required = frozenset(form.get("required", ()))
+        least = max(form.get("minProperties", 0) - len(required), 0)
+        most = None if "maxProperties" not in form else form["maxProperties"] - len(required)
+        others = _listed(self._other(form, name), self._comma, least, most)
+        members = [
+            f"{self._ws} {quoted(key)} {self._colon} {self._value(inner)} {name}-then{number}"
+            for number, (key, inner) in enumerate(named, 1)
+        ]
+        last = needed = len(named)  # `needed` is the next place that must not be left out
+        following = others
+        for place in range(last, -1, -1):
+            if place < last:
+                needed = place if named[place][0] in required else needed
+                options = [*members[place : needed + 1], *([others] if others and needed == last else [])]
+                if len(options) > _MOST_OPTIONS:
+                    options = [members[place], f"{name}-next{place + 1}"]
+                following = f"{name}-next{place}"
+                self._rules.append(f"{following} ::= {' | '.join(options)}")
+            must = needed < last or least > 0
+            then = _optional(f"{self._comma} {following}", needed=must) if following else _EMPTY
+            self._rules.append(f"{name}-then{place} ::= {then}")
+        first = _optional(following, needed=needed < last or least > 0) if following else ""
+        return f'"{{" {first} {self._ws} "}}"'
 
-    def _others(self, form: dict[str, Any], name: str) -> str:
+    def _other(self, form: dict[str, Any], name: str) -> str:
         """The rule of a member that is not named; empty where there is none."""
-        patterns = form.get("patternProperties", {})
+        names, patterns = form.get("properties", {}), form.get("patternProperties", {})
         if form.get("additionalProperties", True) is not False:
-            patterns = {**patterns, "": form.get("additionalProperties", True)}
+            patterns = {**patterns, ANYTHING_GOES: form.get("additionalProperties", True)}
         options = []
         for number, (pattern, inner) in enumerate(patterns.items()):
-            key = {**({"pattern": pattern} if pattern else {}), "not": list(form.get("properties", {}))}
-            body = self._own(string_rules, key, f"{name}-k{number}")
+            taken = [key for key in names if re.fullmatch(pattern, key)]
+            key: dict[str, Any] = {"pattern": pattern, "not": taken}
+            if pattern == ANYTHING_GOES:
+                key = {"pattern": other_than(taken)} if taken else {}
+            body = self._own(string_rules, key, f"{name}-key{number}")
             if body:
-                self._rules.append(f"{name}-k{number} ::= {body}")
-                options.append(f"ws {name}-k{number} colon {self._value(inner)}")
+                self._rules.append(f"{name}-key{number} ::= {body}")
+                options.append(f"{self._ws} {name}-key{number} {self._colon} {self._value(inner)}")
         if not options:
             return ""
-        self._rules.append(f"{name}-o ::= {' | '.join(options)}")
-        return f"{name}-o"
+        self._rules.append(f"{name}-other ::= {' | '.join(options)}")
+        return f"{name}-other"
 
 
 def _nothing() -> NoReturn:
     raise GrammarError(
         "No value satisfies a part of the JSON Schema.", "Look for parts of it that exclude each other."
     )
+
+
+def _optional(symbol: str, *, needed: bool) -> str:
+    return symbol if needed or not symbol else f"({symbol})?"
+
+
+def _listed(symbol: str, comma: str, least: int, most: int | None) -> str:
+    """`symbol` between `least` and `most` times, and at least once, with commas; empty where `most` is 0."""
+    if most == 0 or not symbol:
+        return ""
+    return f"{symbol} {_counted(f'({comma} {symbol})', least - 1, most and most - 1)}"
 
 
 def _counted(symbol: str, least: int, most: int | None) -> str:

@@ -6,23 +6,15 @@ A character that needs no escape has none. Control characters have the short esc
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 from velospec.constraints.automata import Automaton, Length, OtherThan, Pattern, common_rules
-from velospec.constraints.ebnf import char_class, literal
+from velospec.constraints.ebnf import char_class, expression, literal
 from velospec.constraints.json_schema.pattern_nodes import (
     LAST,
     SURROGATES,
-    Anchor,
-    Chars,
-    Choice,
-    Node,
-    PatternError,
     Ranges,
-    Repeat,
 )
-from velospec.constraints.json_schema.pattern_nodes import Sequence as Row
 from velospec.constraints.json_schema.patterns import whole_node
 
 _PLAIN: Ranges = (
@@ -43,7 +35,6 @@ STRING_RULES = (
     r'delete ::= "\\u007" [Ff]',
 )
 """What the rules of strings use."""
-_LONG = re.compile(r"\\U([0-9a-f]{8})")  # as the normal form has it; ECMA 262 writes `\\u{...}`
 
 
 def quoted(text: str) -> str:
@@ -60,10 +51,10 @@ def string_rules(form: dict[str, Any], name: str) -> tuple[str, list[str]]:
     patterns = [form["pattern"]] if "pattern" in form else [part["pattern"] for part in form.get("allOf", ())]
     least, most = form.get("minLength", 0), form.get("maxLength")
     others = form.get("not", ())
-    nodes = [whole_node(_LONG.sub(r"\\u{\1}", pattern)) for pattern in patterns]
+    nodes = [whole_node(pattern) for pattern in patterns]
     limited = bool(least) or most is not None
     if len(nodes) == 1 and not limited and not others:
-        body = _expression(nodes[0])
+        body = expression(nodes[0], _symbol)
         return (rf'"\"" {body} "\""' if body is not None else ""), []
     if not nodes and not others:
         count = "*" if not limited else f"{{{least},{'' if most is None else most}}}"
@@ -73,28 +64,6 @@ def string_rules(form: dict[str, Any], name: str) -> tuple[str, list[str]]:
     edges = {edge for reader in readers for edge in reader.edges}
     rules = common_rules(automata, edges, f"{name}-s", r'"\""', _symbol)
     return (rf'"\"" {name}-s0' if rules else ""), rules
-
-
-def _expression(node: Node) -> str | None:
-    """What `node` matches, as JSON writes it; None where it matches nothing, not even the empty text."""
-    match node:
-        case Chars(ranges):
-            return _symbol(ranges) if ranges else None
-        case Row(parts):
-            written = [_expression(part) for part in parts]
-            return None if None in written else " ".join(filter(None, written)) or '""'
-        case Choice(options):
-            found = [text for option in options if (text := _expression(option)) is not None]
-            return f"({' | '.join(found)})" if found else None
-        case Repeat(inner, least, most):
-            text = _expression(inner)
-            if text is None or most == 0:
-                return None if least else '""'
-            if (least, most) in {(0, None), (1, None), (0, 1)}:
-                return f"({text})" + {(0, None): "*", (1, None): "+", (0, 1): "?"}[least, most]
-            return f"({text}){{{least},{'' if most is None else most}}}"
-        case Anchor():
-            raise PatternError("an anchor stands in its middle")
 
 
 def _symbol(ranges: Ranges) -> str:

@@ -17,9 +17,11 @@ import numpy as np
 import xgrammar
 
 from velospec.backends.base import Vocabulary
-from velospec.constraints.ebnf import with_long_escapes
+from velospec.constraints.ebnf import char_class, expression
+from velospec.constraints.gbnf import for_xgrammar
 from velospec.constraints.marks import marks_in
 from velospec.constraints.matcher import Words
+from velospec.constraints.regex import whole_text
 from velospec.constraints.schema import check_schema
 from velospec.constraints.schema_ebnf import schema_ebnf
 from velospec.constraints.tags_ebnf import tags_ebnf
@@ -173,9 +175,9 @@ def _ebnf(grammar: Grammar, vocabulary: Vocabulary) -> str:
         case GrammarKind.JSON_SCHEMA:
             return json_of(grammar.source)
         case GrammarKind.EBNF:
-            return with_long_escapes(grammar.source)
+            return for_xgrammar(grammar.source)
         case GrammarKind.REGEX:
-            return with_long_escapes(str(xgrammar.Grammar.from_regex(grammar.source)))
+            return f"root ::= {expression(whole_text(grammar.source), char_class)}"
         case GrammarKind.TAGS:
             if grammar.tags is None:
                 raise GrammarError(
