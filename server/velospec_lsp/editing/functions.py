@@ -185,9 +185,10 @@ def _parameters(syntax: Syntax, node: Node) -> Iterator[Parameter]:
         mark = next(
             (_SPLATS[inner.type] for inner in (child, *child.named_children) if inner.type in _SPLATS), ""
         )
-        named = _parameter(child)
-        if named is not None and (text := syntax.of(named)) not in _RECEIVERS:
-            yield Parameter(text, mark)
+        several = child.children_by_field_name("name")  # in Go, one type may follow several names
+        for named in several if len(several) > 1 else [_parameter(child)]:
+            if named is not None and (text := syntax.of(named)) not in _RECEIVERS:
+                yield Parameter(text, mark)
 
 
 def _parameter(node: Node) -> Node | None:

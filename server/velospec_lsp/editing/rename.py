@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from tree_sitter import Node
 
@@ -167,8 +168,11 @@ class _Finder:
             around = [each for each in around if _within(own.scope, each)]
         if not around:
             return None
-        inner = [each for each in around if each.parent is not None]
-        return around[0] if self._rules.hoisted or not inner else inner[-1]
+        if self._rules.hoisted:
+            return around[0]
+        # What a class or the file binds is another variable than what a function in it does.
+        inner = list(takewhile(lambda each: each.parent and each.type not in _MEMBER_SCOPES, around))
+        return inner[-1] if inner else around[0]
 
     def _scope_of(self, node: Node) -> Node | None:
         own = next((each for each in self._bindings if each.node == node), None)
