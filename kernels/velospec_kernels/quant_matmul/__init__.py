@@ -26,7 +26,7 @@ SOURCE = Path(__file__).with_name("quant_matmul.c")
 LEVELS = ("off", "avx2", "avx-vnni", "avx512-vnni")
 
 SINGLE_ROWS = WEIGHTS
-"""The formats whose products with a single row are made here too, with the same bits as llama.cpp's but in less
+"""The formats whose products with a single row are made here too, with the bits of llama.cpp's but in less
 time; those of others stay llama.cpp's own."""
 
 _F32 = 0  # as ggml numbers types
