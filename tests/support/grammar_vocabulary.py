@@ -1,13 +1,14 @@
-"""A small vocabulary that tokenizes grammars' texts in many ways: bytes, words across symbols, split characters."""
+"""A small vocabulary that writes a text in many ways: bytes, words across symbols, split characters."""
 
 from __future__ import annotations
 
 _WORDS = (
-    '{"', '":', '": "', '": ', '", "', '",', '"}', '"}\n', '{}', '[]', '["', '"]', '}}', ']}', "}\n", "},", ", ", ": ",
-    " ", "  ", "\n", "\n\n", "\n  ", " {", ' "', ' "n', '"na', "name", "nam", "me", "tags", "age", '"age', "arg", "true", "false",
-    "null", "tru", "12", "123", "1.", ".5", "-1", "e+", "0.", "00", "red", "green", "gre", "blu", "re", "a", "ab", "abc",
-    "the", " the", " fox", "fox ", "The ", "\\n", '\\"', "\\u00", "\\u", "é", "éé", "ü", "😀", "日本", "本",
-    "<tool", "<tool_call>", "_call>", "</tool_call>", "<", "</", "><", ">\n", '>\n{"', "call", "<|tool|>", "[CALL]", "<end>",
+    '{"', '":', '": "', '": ', '", "', '",', '"}', '"}\n', "{}", "[]", '["', '"]', "}}", "]}", "}\n",
+    "},", ", ", ": ", " ", "  ", "\n", "\n\n", "\n  ", " {", ' "', ' "n', '"na', "name", "nam", "me",
+    "tags", "age", '"age', "arg", "true", "false", "null", "tru", "12", "123", "1.", ".5", "-1", "e+",
+    "0.", "00", "red", "green", "gre", "blu", "re", "a", "ab", "abc", "the", " the", " fox", "fox ",
+    "The ", "\\n", '\\"', "\\u00", "\\u", "é", "éé", "ü", "😀", "日本", "本", "<tool", "<tool_call>",
+    "_call>", "</tool_call>", "<", "</", "><", ">\n", '>\n{"', "call", "<|tool|>", "[CALL]", "<end>",
 )  # fmt: skip
 _SPLIT = (
     b"\xf0\x9f",
@@ -25,7 +26,7 @@ _END = ("<end>", "<|im_end|>")
 
 
 class GrammarVocabulary:
-    """Implements `backends.base.Vocabulary`: two end tokens, three control tokens whose names are words too."""
+    """Implements `backends.base.Vocabulary`: two end tokens; names of control tokens are words too."""
 
     def __init__(self) -> None:
         plain = [bytes((byte,)) for byte in range(256)]
