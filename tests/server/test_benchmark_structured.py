@@ -234,11 +234,11 @@ def test_a_summary_has_kinds_rivals_and_the_grammars_cost() -> None:
 
 @pytest.fixture(scope="module")
 def document(chat_model: InstalledModel, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What a quick run of two questions writes."""
+    """What a quick run of one question writes."""
     file = tmp_path_factory.mktemp("structured") / "run.json"
     home = Path(os.environ["VELOSPEC_HOME"])
     result = benchmark(
-        "schemas", "--quick", "--prompts", "2", "--model", chat_model.name, "--json", str(file), home=home
+        "schemas", "--quick", "--prompts", "1", "--model", chat_model.name, "--json", str(file), home=home
     )
     assert result.returncode == 0, result.stderr
     assert "By the kind of answer" in result.stdout

@@ -23,13 +23,10 @@ _SHORT = {
     "llama-cpp-python": "llama-cpp",
     "prompt-lookup-10": "look. 10",
     "prompt-lookup-2": "look. 2",
-    "C2": "C2",
-    "C3": "C3",
-    "C4": "C4",
     "llama-cpp-grammar": "llama-cpp",
     "mask-argmax": "mask",
 }
-"""The other methods as the table names them."""
+"""The other methods as the table names them; those that it leaves out have one of their own."""
 
 
 def suites(all_suites: Iterable[Suite]) -> RenderableType:

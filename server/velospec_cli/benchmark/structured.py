@@ -101,6 +101,8 @@ def _extend(entry: Entry, row: Row, engine: Engine) -> None:
     assert structure is not None  # noqa: S101 - such are the prompts of these suites
     for name, runs in entry.runs.items():
         row["methods"][name] |= _method(runs, structure, engine)
+    if structure.tools and GRAMMAR in entry.runs:
+        del row["methods"][GRAMMAR]["valid"]  # its white space is not that of the model's style of calls
     mine = row["methods"][VELOSPEC]
     total = _sum(entry.runs[VELOSPEC])
     row |= {
