@@ -18,7 +18,7 @@ import numpy.typing as npt
 from velospec.backends.llama_cpp import open_vocabulary
 from velospec.backends.llama_cpp.native import lib, llama_cpp, stock
 from velospec.constraints.matcher import Matcher
-from velospec.core.errors import ModelLoadError
+from velospec.core.errors import GrammarError, ModelLoadError
 from velospec.core.ids import common_length
 from velospec.integrations.rivals import RivalRun
 
@@ -91,18 +91,20 @@ class GrammarLlama:
 
 
 def gbnf_of_schema(schema: str) -> str:
-    """llama-cpp-python's grammar for JSON of a schema. Raises ValueError where it has none."""
+    """llama-cpp-python's grammar for JSON of a schema. Raises GrammarError where it has none."""
     try:
         return str(llama_cpp.llama_grammar.json_schema_to_gbnf(schema))
     except (AssertionError, KeyError, NotImplementedError, RecursionError, TypeError) as error:
-        raise ValueError(f"llama-cpp-python makes no grammar of the schema: {error!r}") from error
+        raise GrammarError(
+            f"llama-cpp-python makes no grammar of the schema: {error!r}.", "Compare on another schema."
+        ) from error
 
 
 def gbnf_of_calls(schema: str, head: str, tail: str, *, separator: str | None) -> str:
     """The same for a value of `schema` between two literal texts.
 
     With a `separator`, for one value or several, the text between two of them being literal too.
-    Raises ValueError as `gbnf_of_schema` does.
+    Raises GrammarError as `gbnf_of_schema` does.
     """
     rules = gbnf_of_schema(schema).replace("root ::=", "call ::=", 1)
     more = f" ({_literal(separator)} call)*" if separator is not None else ""
