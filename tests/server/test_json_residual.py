@@ -156,6 +156,27 @@ def test_a_place_that_the_schema_forbids(code: str) -> None:
         residual(TEAM, place)
 
 
+def test_large_schemas_are_told_as_far_as_a_grammar_goes() -> None:
+    leaf = {"type": "object", "properties": {f"k{n}": {"type": "string"} for n in range(9)}}
+    wide = {"type": "object", "properties": {f"m{n}": leaf for n in range(30)}}
+    schema = {
+        "type": "object",
+        "properties": {f"p{n}": wide for n in range(9)},
+        "additionalProperties": False,
+    }
+    place = place_of("{", "}")
+    assert place is not None
+    assert len(residual(schema, place).source) < 20_000
+    assert read(schema, '{"p1": ^', '{"m1": {"k1": 1') == (15, False)  # not told so deep
+    assert read(schema, '{"p1": ^', "[") == (0, False)
+    assert read(schema, '{"p1": {"m1": {^', '"k1": 1') == (6, False)
+    endless = {
+        "$defs": {"n": {"properties": {f"n{i}": {"$ref": "#/$defs/n"} for i in range(5)}}},
+        "$ref": "#/$defs/n",
+    }
+    assert len(residual(endless, place).source) < 20_000
+
+
 def test_what_no_engine_enforces_is_left_to_the_last_look() -> None:
     schema = {
         "type": "object",

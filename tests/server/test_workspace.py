@@ -26,6 +26,6 @@ class Nobody:
 )
 def test_the_innermost_folder_counts(uri: str, workspace: str) -> None:
     pipeline = Pipeline(Nobody(), lambda _error: None)
-    assert pipeline._workspace_of(uri) == ""
+    assert pipeline.workspace_of(uri) == ""
     pipeline.roots = ("/home/u/project", "/home/u/project/inner", "/home/u/with space/")
-    assert pipeline._workspace_of(uri) == workspace
+    assert pipeline.workspace_of(uri) == workspace

@@ -6,6 +6,7 @@ daemon only the one call it makes.
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import logging
 import time
@@ -57,7 +58,8 @@ class Pipeline:
         self.roots: tuple[str, ...] = ()  # paths of the workspace's folders
         self._infiller = infiller
         self._on_error = on_error
-        self._json = JsonGuide(tell)
+        self._tell = tell
+        self._json = JsonGuide()
         self._numbers = itertools.count(1)
 
     async def complete(self, query: Query) -> Offer | Silence:
@@ -74,7 +76,7 @@ class Pipeline:
         if hit is not None:
             logger.info("offer %s answered from the cache", hit.id)
             return make_offer(hit.id, hit.typed, hit.text, query, site, fitted=hit.fitted)
-        guidance = self._json.guidance(query, settings.json_schemas, Workspace(self.roots, self.gate))
+        guidance = await self._guidance(query)
         completion = await self._ask(query, site, guidance)
         if isinstance(completion, Silence):
             return completion
@@ -97,6 +99,16 @@ class Pipeline:
         if not ruling.allowed:
             return Silence(f"The file is kept from the model: {ruling.reason}.")
         return None
+
+    async def _guidance(self, query: Query) -> Guidance | None:
+        if not self._json.concerns(query.document):
+            return None
+        workspace = Workspace(self.roots, self.gate)
+        mapped = self.settings.json_schemas
+        guidance = await asyncio.to_thread(self._json.guidance, query, mapped, workspace)
+        while self._json.notices:
+            self._tell(self._json.notices.pop(0))
+        return guidance
 
     async def _ask(self, query: Query, site: Site, guidance: Guidance | None) -> Completion | Silence:
         settings = self.settings

@@ -7,12 +7,13 @@ user hears of it once.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
 from velospec.core.grammar import Grammar, GrammarKind, Whitespace
 from velospec_lsp.completion.site import Query, around
+from velospec_lsp.documents import Document
 from velospec_lsp.json_schema.bundle import SchemaFileError
 from velospec_lsp.json_schema.checks import Checks, checks_of
 from velospec_lsp.json_schema.files import DocumentSchema, SchemaFiles, Workspace
@@ -46,17 +47,23 @@ class Guidance:
 class JsonGuide:
     """Knows the schemas of the documents of one server."""
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        """`tell` shows the user one sentence."""
+    def __init__(self) -> None:
+        self.notices: list[str] = []
+        """Sentences that the user should see; whoever shows them takes them out. Each comes once."""
         self._files = SchemaFiles()
-        self._tell = tell
         self._told: set[str] = set()
+        self._reading = threading.Lock()
+
+    def concerns(self, document: Document) -> bool:
+        """Whether `document` may have guidance."""
+        return document.language in _LANGUAGES and document.text.size <= _MOST_CHARS
 
     def guidance(self, query: Query, mapped: tuple[JsonSchema, ...], workspace: Workspace) -> Guidance | None:
-        """The guidance at the cursor of `query`; None where the document is no JSON up to there."""
+        """The guidance at the cursor of `query`; None where the document is no JSON up to there.
+
+        Takes a while with a new schema; may be called from any thread.
+        """
         document = query.document
-        if document.language not in _LANGUAGES or document.text.size > _MOST_CHARS:
-            return None
         place = place_of(*around(query))
         if place is None or place.in_word:
             return None
@@ -68,7 +75,8 @@ class JsonGuide:
         self, path: Path, place: Place, mapped: tuple[JsonSchema, ...], workspace: Workspace
     ) -> DocumentSchema | None:
         try:
-            schema = self._files.find(path, place.root_string("$schema"), mapped, workspace)
+            with self._reading:
+                schema = self._files.find(path, place.root_string("$schema"), mapped, workspace)
         except SchemaFileError as error:
             self._once(str(error))
             return None
@@ -86,7 +94,7 @@ class JsonGuide:
     def _once(self, message: str) -> None:
         if message not in self._told:
             self._told.add(message)
-            self._tell(message)
+            self.notices.append(message)
 
 
 def _grammars(schema: DocumentSchema | None, place: Place) -> tuple[Grammar, ...]:

@@ -27,7 +27,7 @@ from velospec_lsp.json_schema.alternatives import (
     plausible,
 )
 from velospec_lsp.json_schema.place import Frame, Place
-from velospec_lsp.json_schema.plain import PlainSchemas
+from velospec_lsp.json_schema.plain import DEEPEST, PlainSchemas, TooLargeError
 from velospec_lsp.json_schema.syntax import without_trailing_commas
 
 _MOST_BLANK = LONGEST_WHITESPACE // 2
@@ -54,16 +54,20 @@ def residual(root: dict[str, Any], place: Place, *, strictly: bool = True) -> Re
     Raises NothingFitsError, KeyError (a reference names nothing). Without `strictly`, types, keys and enums
     are all that is asked of values: for schemas that an engine refuses.
     """
-    work = _Work(root, place, PlainSchemas(root, strictly=strictly))
-    schema = work.of(root, 0)
+    schema: Schema = False
+    for deepest in range(DEEPEST, -2, -1):
+        try:
+            schema = _Work(root, place, PlainSchemas(root, strictly=strictly, deepest=deepest)).of(root, 0)
+            break
+        except TooLargeError:
+            continue
     if schema is False:
         raise NothingFitsError
     after = after_text(place)
     if after[:1].isspace():
         # The engines' texts begin with no blank: that of a document stands within brackets of its own.
         schema, after = {"type": "array", "prefixItems": [schema], "items": False}, f"[{after}"
-    source = {**(schema if isinstance(schema, dict) else {}), **work.plain.definitions()}
-    return Residual(json.dumps(source, ensure_ascii=False), after)
+    return Residual(json.dumps(schema if isinstance(schema, dict) else {}, ensure_ascii=False), after)
 
 
 def after_text(place: Place) -> str:
@@ -186,14 +190,16 @@ class _Work:
 
     def _object(self, told: _Object, plain: Plain, frame: Frame, begun: dict[str, Schema]) -> dict[str, Any]:
         properties = dict(begun)
+        # What comes after brackets that are still open inside is far.
+        copied = self.plain.of if frame is self._frames[-1] else self.plain.leaf
         for key in told.order:
             if key not in properties:
-                properties[key] = self.plain.of(member(plain, key))
+                properties[key] = copied(member(plain, key))
         patterns = {
             pattern: schema for part in plain for pattern, schema in self.plain.patterns(part).items()
         }
         closed = any(part.get("additionalProperties", True) is False for part in plain)
-        rest: Schema = False if closed else self.plain.of(told.rest)
+        rest: Schema = False if closed else copied(told.rest)
         if patterns or rest is not False:
             # Not to be written a second time.
             properties.update(dict.fromkeys({*frame.before, *frame.behind} - set(properties), False))
