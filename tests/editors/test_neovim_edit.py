@@ -12,60 +12,10 @@ from tests.support import edit_desk
 from tests.support import neovim as driver
 from tests.support.edit_desk import Desk
 from tests.support.edit_samples import SAMPLES, Sample
-from tests.support.neovim import Neovim
+from tests.support.edit_screen import COMMANDS, Screen
 from velospec_lsp.editing.syntax import Syntax
 
 pytestmark = pytest.mark.editor
-
-RUNTIME = Path(__file__).resolve().parents[2] / "server" / "velospec_lsp" / "nvim"
-_DONE = """
-vim.g.edits_done = 0
-vim.api.nvim_create_autocmd('LspRequest', { callback = function(event)
-  local request = event.data.request
-  if request.type == 'complete' and request.method == 'workspace/executeCommand' then
-    vim.g.edits_done = vim.g.edits_done + 1
-  end
-end })
-vim.opt.runtimepath:append(...)
-vim.cmd.runtime('plugin/velospec.lua')
-require('velospec').setup()
-"""
-
-
-class Screen:
-    """An editor with the module, and the steps of these tests."""
-
-    def __init__(self, editor: Neovim, folder: Path) -> None:
-        self.editor = editor
-        self.folder = folder
-        editor.lua(_DONE, str(RUNTIME))
-
-    def open(self, sample: Sample) -> None:
-        path = self.folder / sample.file
-        path.write_bytes(sample.text.encode())
-        self.editor.nvim.command("%bwipeout!")
-        self.editor.edit(path)
-        self.editor.wait_for_server()
-
-    def text(self) -> str:
-        """The buffer as it would be written."""
-        end = "\r\n" if self.editor.lua("return vim.bo.fileformat") == "dos" else "\n"
-        return "".join(line + end for line in self.editor.lines())
-
-    def run(self, command: str) -> None:
-        """Runs `:VeloSpec ...` (with its range, if any) to its end."""
-        before = self.editor.lua("return vim.g.edits_done")
-        self.editor.nvim.command(command)
-        self.editor.wait(lambda: self.editor.lua("return vim.g.edits_done") > before, f"the end of {command}")
-
-    def put_cursor(self, offset: int, text: str) -> None:
-        """On the character before which `offset` characters of `text` lie."""
-        head = text[:offset].replace("\r\n", "\n")
-        line = head.rpartition("\n")[2]
-        self.editor.lua("vim.api.nvim_win_set_cursor(0, {...})", head.count("\n") + 1, len(line.encode()))
-
-    def undo(self) -> None:
-        self.editor.nvim.command("normal! u")
 
 
 @pytest.fixture(scope="module")
@@ -82,25 +32,7 @@ def screen(neovim: Path, desk: Desk, tmp_path_factory: pytest.TempPathFactory) -
         yield Screen(editor, folder)
 
 
-def edit(screen: Screen, sample: Sample) -> None:
-    number = sample.text[: sample.text.index(sample.old)].count("\n") + 1
-    screen.run(f"{number}VeloSpec edit Do what is asked")
-
-
-def document(screen: Screen, sample: Sample) -> None:
-    screen.put_cursor(sample.text.index(sample.old), sample.text)
-    screen.run("VeloSpec docstring")
-
-
-def rename(screen: Screen, sample: Sample) -> None:
-    screen.put_cursor(sample.text.index(sample.at) + len(sample.at) - 1, sample.text)
-    screen.run("VeloSpec rename-suggest")
-
-
-COMMANDS = {"edit": edit, "docstring": document, "rename-suggest": rename}
-CASES = [
-    pytest.param(sample, name, id=f"{sample.file}-{name}") for sample in SAMPLES for name in COMMANDS
-]
+CASES = [pytest.param(sample, name, id=f"{sample.file}-{name}") for sample in SAMPLES for name in COMMANDS]
 
 
 @pytest.mark.parametrize(("sample", "command"), CASES)
@@ -185,9 +117,9 @@ def test_selected_characters_are_rewritten(screen: Screen, desk: Desk) -> None:
     desk.call("Rewrite", "replace", code="item.price * 2")
     sample = SAMPLES[0]
     screen.open(sample)
-    before = screen.editor.lua("return vim.g.edits_done")
+    before = screen.done
     screen.editor.keys("4G0f=wve2le:VeloSpec edit Double it<CR>")
-    screen.editor.wait(lambda: screen.editor.lua("return vim.g.edits_done") > before, "the edit")
+    screen.editor.wait(lambda: screen.done > before, "the edit")
     assert screen.text() == sample.text.replace("item.price", "item.price * 2")
     screen.undo()
 
@@ -198,11 +130,11 @@ def test_a_code_action_asks_and_edits(screen: Screen, desk: Desk) -> None:
     screen.open(SAMPLES[0])
     screen.put_cursor(SAMPLES[0].text.index("result"), SAMPLES[0].text)
     screen.editor.lua("vim.ui.input = function(_, done) done('Make it 3') end")
-    before = screen.editor.lua("return vim.g.edits_done")
+    before = screen.done
     screen.editor.lua(
         "vim.lsp.buf.code_action({ apply = true, filter = function(it) return it.title:find('Edit') end })"
     )
-    screen.editor.wait(lambda: screen.editor.lua("return vim.g.edits_done") > before, "the edit")
+    screen.editor.wait(lambda: screen.done > before, "the edit")
     assert "    result = 3\n" in screen.text()
     screen.undo()
 
@@ -212,11 +144,11 @@ def test_typing_meanwhile_ends_the_edit(screen: Screen, desk: Desk) -> None:
     desk.answer("Rewrite", json.dumps({"name": "replace", "arguments": {"code": "x = 1"}}), wait=True)
     sample = SAMPLES[0]
     screen.open(sample)
-    before = screen.editor.lua("return vim.g.edits_done")
+    before = screen.done
     screen.editor.nvim.command("2VeloSpec edit Do it")
     screen.editor.wait(desk.log, "the question")
     screen.editor.keys("Gonew = 1<Esc>")
-    screen.editor.wait(lambda: screen.editor.lua("return vim.g.edits_done") > before, "the end")
+    screen.editor.wait(lambda: screen.done > before, "the end")
     desk.go()
     assert screen.text() == sample.text + "new = 1\n"
     assert "was changed meanwhile" in screen.editor.messages()
