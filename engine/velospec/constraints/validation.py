@@ -6,6 +6,8 @@ Formats are checked where the grammar enforces them (`json_schema.formats`) and 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 from velospec.constraints.json_schema.documents import escape
@@ -48,7 +50,8 @@ class Judge:
         self.draft_3 = "extends" in self.keywords
         known = kind.FORMAT_CHECKER.checkers
         formats = jsonschema.FormatChecker([name for name in FORMATS if name in known])
-        self._validator = kind(schema, format_checker=formats)
+        exact = jsonschema.validators.extend(kind, {"multipleOf": _multiples})
+        self._validator = exact(schema, format_checker=formats)
 
     def errors(self, value: Any) -> list[tuple[list[str | int], str]]:
         """Path in `value` and message of each violation."""
@@ -60,6 +63,14 @@ class Judge:
     def holds(self, value: Any, schema: Any) -> bool:
         """Whether `value` satisfies `schema`, a part of the whole."""
         return bool(self._validator.evolve(schema=schema).is_valid(value))
+
+
+def _multiples(validator: Any, factor: float, value: Any, _schema: Any) -> Iterator[Any]:
+    """In place of jsonschema's `multipleOf`, which divides in floating point: 368.7 is a multiple of 0.1."""
+    import jsonschema  # noqa: PLC0415 - as in Judge
+
+    if validator.is_type(value, "number") and (Fraction(str(value)) / Fraction(str(factor))).denominator != 1:
+        yield jsonschema.ValidationError(f"{value!r} is not a multiple of {factor}")
 
 
 def _malformed(kind: Any, schema: Any) -> str:

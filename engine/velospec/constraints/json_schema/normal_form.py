@@ -179,7 +179,7 @@ class NormalForm:
         words = self._document.keywords(place)
         if any(same(value, other) for other in words.get("excluded", ())):
             return False
-        if words.keys() <= _SAY_LITTLE:
+        if words.keys() <= _SAY_LITTLE and not words.get("unenforced"):
             return all(any(same(value, other) for other in values) for values in words.get("enums", ()))
         return self._holds(value, place)
 

@@ -1,4 +1,7 @@
-"""Reads regular expressions of ECMA 262, those parts of it that describe a regular set of strings."""
+"""Reads regular expressions of ECMA 262, those parts of it that describe a regular set of strings.
+
+Reads the common notation of `patterns` too: its escape of eight digits is the one thing that ECMA 262 lacks.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ from velospec.constraints.json_schema.pattern_nodes import (
 _CLASSES: dict[str, Ranges] = {"d": DIGIT, "w": WORD, "s": SPACE}
 _CONTROLS = {"t": 9, "n": 10, "v": 11, "f": 12, "r": 13, "0": 0}
 _COUNT = re.compile(r"\{(\d+)(,?)(\d*)\}")
-_HEX = re.compile(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]+)\}")
+_HEX = re.compile(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]+)\}|U([0-9A-Fa-f]{8})")
 _LOW_SURROGATE = re.compile(r"\\u([dD][c-fC-F][0-9A-Fa-f]{2})")
 _PROPERTY = re.compile(r"[pP]\{(?:General_Category=|gc=)?([A-Z][a-z]?)\}")
 _GROUP = re.compile(r"\?(?::|<[A-Za-z_]\w*>)")
@@ -161,7 +164,7 @@ class _Parser:
 
     def _escape(self) -> Ranges:
         if found := self._take(_HEX):
-            return self._code(int(found[1] or found[2] or found[3], 16))
+            return self._code(int(next(filter(None, found.groups())), 16))
         if found := self._take(_PROPERTY):
             ranges = category(found[1])
             return complement(ranges) if found[0][0] == "P" else ranges
