@@ -13,11 +13,10 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from jsonschema import Draft202012Validator
-
 from tests.support.schema_instances import JUNK, Json, comparable, for_python
 from velospec.constraints.json_schema.pattern_nodes import Chars, Choice, Node, Repeat, Sequence
 from velospec.constraints.json_schema.pattern_parser import parse
+from velospec.constraints.validation import Judge
 
 _MOST_TRIES = 20
 
@@ -28,11 +27,11 @@ class NormalForm:
     def __init__(self, schema: dict[str, Any], chance: random.Random) -> None:
         self._schema = schema
         self._chance = chance
-        self._judge = Draft202012Validator(comparable(schema))
-        self._judges: dict[int, Any] = {}  # of parts, by their identity
+        self._judge = Judge(comparable(schema))
+        self._parts: dict[int, Any] = {}  # as the judge reads them, by their identity
 
     def valid(self, value: Json) -> bool:
-        return self._judge.is_valid(value)
+        return not self._judge.errors(value)
 
     def text(self, value: Json) -> str | None:
         """The canonical text of `value`; None where it has none."""
@@ -56,9 +55,9 @@ class NormalForm:
         return form if isinstance(form, dict) else {}
 
     def _is_of(self, value: Json, form: Any) -> bool:
-        if id(form) not in self._judges:
-            self._judges[id(form)] = self._judge.evolve(schema=comparable(form))
-        return bool(self._judges[id(form)].is_valid(value))
+        if id(form) not in self._parts:
+            self._parts[id(form)] = comparable(form)
+        return self._judge.holds(value, self._parts[id(form)])
 
     def _write(self, value: Json, form: Any) -> str:
         form = self._option(value, form)
@@ -91,7 +90,7 @@ class NormalForm:
         return next(keyed, True)
 
     def _names(self, pattern: str, key: str) -> bool:
-        return self._judge.evolve(schema={"pattern": for_python(pattern)}).is_valid(key)
+        return self._judge.holds(key, {"pattern": for_python(pattern)})
 
     def instance(self) -> Json:
         """A random instance. Raises ValueError where none was found."""
