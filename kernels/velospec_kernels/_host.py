@@ -12,7 +12,7 @@ from pathlib import Path
 from velospec_kernels._build import cache_folder, key, make, version
 from velospec_kernels.errors import BuildError
 
-FLAGS = ("-std=gnu11", "-O3", "-fPIC", "-shared", "-fvisibility=hidden", "-pthread")
+FLAGS = ("-std=gnu11", "-fPIC", "-shared", "-fvisibility=hidden", "-pthread")
 
 
 def find_compiler() -> Path:
@@ -27,10 +27,14 @@ def find_compiler() -> Path:
     )
 
 
-def build(source: Path) -> Path:
-    """The shared library of `source`, compiled unless the cache has it. Raises BuildError."""
+def build(source: Path, optimize: str = "-O3") -> Path:
+    """The shared library of `source`, compiled unless the cache has it. Raises BuildError.
+
+    `optimize` is the compiler's option for it.
+    """
     compiler = find_compiler()
     headers = sorted(source.parent.glob("*.h"))
-    digest = key((*FLAGS, str(compiler), version(compiler)), (source, *headers))
+    flags = (*FLAGS, optimize)
+    digest = key((*flags, str(compiler), version(compiler)), (source, *headers))
     library = cache_folder() / f"{source.stem}-host-{digest}.so"
-    return library if library.exists() else make(library, [str(compiler), *FLAGS, str(source)])
+    return library if library.exists() else make(library, [str(compiler), *flags, str(source)])

@@ -68,7 +68,7 @@ class Params(ctypes.Structure):
     )
 
 
-def load(source: Path) -> ctypes.CDLL | None:
+def load(source: Path, optimize: str = "-O3") -> ctypes.CDLL | None:
     """The library of `source`, compiled if it must be (once, seconds); None where it cannot be had.
 
     To be called before llama.cpp is loaded.
@@ -78,7 +78,7 @@ def load(source: Path) -> ctypes.CDLL | None:
         _logger.info("llama.cpp works without %s: %s", source.stem, reason)
         return None
     try:
-        return ctypes.CDLL(str(_host.build(source)), mode=ctypes.RTLD_GLOBAL)
+        return ctypes.CDLL(str(_host.build(source, optimize)), mode=ctypes.RTLD_GLOBAL)
     except (BuildError, OSError) as error:
         _logger.warning("llama.cpp works without %s, slower than it could: %s", source.stem, error)
         return None

@@ -20,12 +20,12 @@ def ggml_cpu() -> ctypes.CDLL:
 
 
 @pytest.fixture(scope="session")
-def private(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], ctypes.CDLL]:
+def private(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path, str], ctypes.CDLL]:
     """Loads a copy of a kernel's library: the one that llama.cpp runs with in this process stays as it is."""
 
-    def load(source: Path) -> ctypes.CDLL:
+    def load(source: Path, optimize: str = "-O3") -> ctypes.CDLL:
         copy = tmp_path_factory.mktemp("kernel") / f"{source.stem}.so"
-        shutil.copyfile(_host.build(source), copy)
+        shutil.copyfile(_host.build(source, optimize), copy)
         return ctypes.CDLL(str(copy))
 
     return load

@@ -33,8 +33,8 @@ SHAPES = [
 
 
 @pytest.fixture(scope="module")
-def kernel(ggml_cpu: ctypes.CDLL, private: Callable[[Path], ctypes.CDLL]) -> FlashAttention:
-    kernel = FlashAttention(private(flash_attention.SOURCE))
+def kernel(ggml_cpu: ctypes.CDLL, private: Callable[[Path, str], ctypes.CDLL]) -> FlashAttention:
+    kernel = FlashAttention(private(flash_attention.SOURCE, "-O3"))
     if not kernel.bind(ggml_cpu):
         pytest.skip("this processor has no AVX2")
     return kernel

@@ -39,8 +39,8 @@ def product_of(ggml_cpu: ctypes.CDLL, name: str, rows: int, columns: int, blocks
 
 
 @pytest.fixture(scope="module")
-def kernel(private: Callable[[Path], ctypes.CDLL]) -> QuantMatmul:
-    return QuantMatmul(private(quant_matmul.SOURCE))
+def kernel(private: Callable[[Path, str], ctypes.CDLL]) -> QuantMatmul:
+    return QuantMatmul(private(quant_matmul.SOURCE, quant_matmul.OPTIMIZE))
 
 
 @pytest.fixture(params=LEVELS[1:])
