@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from velospec_lsp.json_schema.checks import checks_of
 from velospec_lsp.json_schema.fit import fit
@@ -141,3 +143,41 @@ def test_the_layout_is_the_documents(code: str, text: str, styled: str) -> None:
     place = place_of(*code.split("^"))
     assert place is not None
     assert in_style(text, place) == styled
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 99) | st.text('ab"\\/{}[],: ', max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text("abc", max_size=2), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+fragments = st.text('{}[],:"1a \n\\', max_size=12)
+
+
+@given(values, values, st.sampled_from([None, 2]), fragments, st.data())
+def test_a_closed_document_stays_json_whatever_is_written(
+    value: Any, other: Any, indent: int | None, noise: str, data: st.DataObject
+) -> None:
+    text = json.dumps({"x": value, "y": [value, {"z": other}]}, indent=indent)
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    written = data.draw(st.sampled_from([text[start:end], json.dumps(other), text[start:]])) + noise
+    place = place_of(text[:start], text[end:])
+    if place is None or place.in_word:
+        return
+    item = fit(in_style(written, place), place, checks_of("{}"))
+    made = text[:start] + item + text[end:]
+    if item and place.known is not None and not place.unclosed:
+        json.loads(made)
+    elif item and place.unclosed:
+        again = place_of(made, "")
+        assert again is not None
+        assert again.known is not None
+
+
+@given(st.text('{}[],:"1ae-. \n\\/*tru', max_size=30), fragments, fragments)
+def test_nothing_that_a_document_holds_is_too_much(before: str, after: str, written: str) -> None:
+    place = place_of(before, after)
+    if place is not None and not place.in_word:
+        assert fit(in_style(written, place), place, checks_of("{}")) is not None

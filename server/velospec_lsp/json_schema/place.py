@@ -161,7 +161,7 @@ def _frames(
     value = _load(closed)
     frames = []
     for level, raw in enumerate(state.keys):
-        key = json.loads(raw) if raw else None
+        key = _string(raw) if raw else None
         innermost = level == len(state.keys) - 1
         if innermost and (state.expect is Expect.COMMA_OR_END or state.wants_key):
             key = None
@@ -173,7 +173,7 @@ def _frames(
             before = value if innermost else value[:-1]
         else:
             return None
-        keys = tuple(json.loads(raw) if raw else "" for raw in shown[level])
+        keys = tuple(map(_string, shown[level]))
         frames.append(Frame(before, key, behind[level], keys))
         value = inner
     return tuple(frames)
@@ -184,23 +184,22 @@ def _following(state: State, suffix: str) -> list[dict[str, str | None]]:
     found: list[dict[str, str | None]] = [{} for _ in state.stack]
     level, deeper = len(state.stack) - 1, 0
     last, key = "", ""  # the last string, and the key whose value comes next
-    for lexeme in tokens(suffix):
+    for lexeme in tokens(suffix) if found else ():
         if lexeme in CLOSERS:
             deeper += 1
         elif lexeme in CLOSERS.values():
-            if not deeper:
-                level -= 1
+            level -= not deeper
             deeper = max(deeper - 1, 0)
             if level < 0:
                 break
         elif deeper == 0 and lexeme == ":" and last:
-            key = json.loads(last)
+            key = _string(last)
             found[level][key] = None
             last = ""
             continue
         elif deeper == 0 and lexeme.startswith('"'):
             if key:
-                found[level][key] = json.loads(lexeme)
+                found[level][key] = _string(lexeme)
             last = lexeme
             key = ""
             continue
@@ -230,3 +229,11 @@ def _load(text: str) -> Any:
         return json.loads(without_trailing_commas(text))
     except ValueError:  # a number or string that only the letter of JSON forbids
         return None
+
+
+def _string(raw: str) -> str:
+    """What a string's token says; one that is no string of JSON says itself, without its quotes."""
+    try:
+        return str(json.loads(raw, strict=False))
+    except ValueError:
+        return raw.strip('"')
