@@ -176,7 +176,7 @@ class Chat:
                 "An answer cannot both obey a grammar and call tools.",
                 "Leave one of the two out, or choose none of the tools.",
             )
-        calls = tool_grammar(able, choice, style)
+        calls = tool_grammar(able, choice, style, thinks=self.format.tools.thinks)
         request = TextRequest(
             document,
             self.format.render(messages, able),

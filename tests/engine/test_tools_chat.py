@@ -56,6 +56,18 @@ def test_required_begins_with_a_call() -> None:
     assert (tags.free_text, tags.at_least_one, tags.parallel, len(tags.tags)) == (False, True, False, 2)
 
 
+def test_a_model_that_thinks_first_may_do_so_before_a_required_call() -> None:
+    thinker = Chat(ChatFormat.of("tiny", TEMPLATE.replace("<assistant>", "<assistant><think>\n"), {}))
+    question = thinker.ask(QUESTION, tools=TOOLS, choice=ToolChoice(ToolMode.REQUIRED))
+    assert question.request.prompt.endswith("<assistant><think>\n")
+    assert question.request.grammar is not None
+    tags = question.request.grammar.tags
+    assert tags is not None
+    assert (tags.free_text, tags.at_least_one) == (True, True)
+    answer = question.reader().close(completion(f"Oslo is cold.</think>\n{CALL}"))
+    assert (answer.content, len(answer.tool_calls)) == ("Oslo is cold.</think>", 1)
+
+
 def test_one_tool_by_name_is_the_only_one() -> None:
     question = CHAT.ask(QUESTION, tools=TOOLS, choice=ToolChoice(ToolMode.REQUIRED, ("get_time",)))
     assert question.request.grammar is not None

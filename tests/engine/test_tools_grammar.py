@@ -100,6 +100,20 @@ def test_required_is_a_call_at_once_and_nothing_else(reach: Reach, style: ToolSt
 
 
 @pytest.mark.parametrize("style", STYLES.values(), ids=STYLES)
+def test_where_a_model_thinks_first_a_required_call_may_come_later(
+    compiler: GrammarCompiler, style: ToolStyle
+) -> None:
+    grammar = tool_grammar(TOOLS, REQUIRED, style, thinks=True)
+    assert grammar is not None
+    cursor = compiler.start(grammar)
+    for text, accepting in (("The fox.\n", False), (style.write([PAINT]), True)):
+        ids = VOCABULARY.encode(text, special=True)
+        assert cursor.trim(ids) == len(ids)
+        cursor.advance(ids)
+        assert cursor.accepting == accepting
+
+
+@pytest.mark.parametrize("style", STYLES.values(), ids=STYLES)
 @pytest.mark.parametrize("mode", [ToolMode.AUTO, ToolMode.REQUIRED])
 def test_several_calls_where_they_are_allowed(reach: Reach, style: ToolStyle, mode: ToolMode) -> None:
     two = style.write([PAINT, COUNT])

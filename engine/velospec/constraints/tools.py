@@ -35,12 +35,15 @@ def tool_grammar(
     choice: ToolChoice,
     style: ToolStyle,
     whitespace: Whitespace = Whitespace.SPACED,
+    *,
+    thinks: bool = False,
 ) -> Grammar | None:
     """The grammar of answers to a question with `tools`; None where no call is possible.
 
     AUTO leaves the text free up to the style's trigger, behind which a call has to come; REQUIRED begins
-    with a call at once and is nothing but calls. One tool by name is called once. Arguments have no
-    properties but those that the schema names, unless it says so itself: see `closed`.
+    with a call at once and is nothing but calls, unless the model `thinks` before it answers: then text comes
+    first. One tool by name is called once. Arguments have no properties but those that the schema names,
+    unless it says so itself: see `closed`.
     Raises GrammarError, which names the tool and the place in its schema.
     """
     able = choice.among(tuple(tools))
@@ -61,7 +64,7 @@ def tool_grammar(
                 for tool, schema in zip(able, schemas, strict=True)
             ),
             trigger=style.trigger,
-            free_text=not required,
+            free_text=thinks or not required,
             at_least_one=required,
             parallel=choice.parallel and style.several and not named,
             separator=style.separator,

@@ -24,8 +24,9 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from velospec.core.errors import ChatError
 from velospec.core.messages import Message
 from velospec.core.tools import Tool
-from velospec.models.chat_tools import ToolForm, find_form, plain_message, plain_tools
+from velospec.models.chat_tools import find_form
 from velospec.models.gguf import read_head, token_texts
+from velospec.models.tool_form import ToolForm, plain_message, plain_tools
 from velospec.models.tool_prompt import system_as_user, with_tools
 
 __all__ = ["TEMPLATE", "ChatFormat", "Message"]

@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
 
 from velospec.core.errors import ChatError
 from velospec.core.messages import Message
-from velospec.core.tools import GENERIC, Tool, ToolCall, ToolStyle
-
-Plain = dict[str, Any]
+from velospec.core.tools import GENERIC, ToolCall, ToolStyle
+from velospec.models.tool_form import Plain, ToolForm, plain_message
 
 
 class Render(Protocol):
@@ -59,18 +58,6 @@ _TOLD = (  # styles that templates only tell the model of, in words
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ToolForm:
-    """What one template does about tools, and the style of its model's calls."""
-
-    style: ToolStyle = GENERIC
-    lists: bool = False  # it lists the tools
-    writes: bool = False  # it writes the calls of earlier turns
-    results: bool = False  # it knows the role `tool`
-    text_arguments: bool = False  # it wants arguments as JSON text rather than as a map
-    no_content: str | None = None  # it wants this as the content of a turn that only calls
-
-
 def find_form(render: Render, source: str) -> ToolForm:
     """The form of the template behind `render`, whose text is `source`."""
     shown = _tried(render, [_QUESTION], generate=True)
@@ -80,45 +67,8 @@ def find_form(render: Render, source: str) -> ToolForm:
         told = next((style for words, style in _TOLD if words.search(source)), None)
         form = ToolForm(told or GENERIC)
         lists = lists and told is not None  # else it would ask for calls that no one reads
-    return replace(form, lists=lists, results=_shows_results(render, form))
-
-
-def plain_tools(tools: Iterable[Tool]) -> list[Plain]:
-    """The tools as templates expect them: OpenAI's maps."""
-    return [
-        {
-            "type": "function",
-            "function": {
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": json.loads(tool.parameters),
-            },
-        }
-        for tool in tools
-    ]
-
-
-def plain_message(message: Message, form: ToolForm) -> Plain:
-    """The message as templates expect it."""
-    plain: Plain = {"role": message.role, "content": message.content}
-    if message.calls:
-        plain["content"] = message.content or form.no_content
-        plain["tool_calls"] = [_plain_call(call, form) for call in message.calls]
-    if message.role == "tool":
-        plain["tool_call_id"] = message.call_id
-        plain["name"] = message.name
-    return plain
-
-
-def _plain_call(call: ToolCall, form: ToolForm) -> Plain:
-    try:
-        arguments = call.arguments if form.text_arguments else json.loads(call.arguments)
-    except ValueError as error:
-        raise ChatError(
-            f"The arguments of a call of {call.name} are not JSON: {error}.",
-            "Leave a call that was cut short out of the conversation.",
-        ) from error
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+    thinks = shown is not None and shown.rstrip().endswith("<think>")
+    return replace(form, lists=lists, results=_shows_results(render, form), thinks=thinks)
 
 
 def _written_form(render: Render) -> ToolForm | None:

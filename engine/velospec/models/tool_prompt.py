@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from velospec.core.messages import Message
 from velospec.core.tools import Tool, ToolCall, ToolStyle
-from velospec.models.chat_tools import ToolForm
+from velospec.models.tool_form import ToolForm
 
 _BEFORE = "You can call these tools:"
 _HOW = "To call a tool, write its name and arguments:"
