@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from velospec.constraints.schema import check_schema
+from velospec.constraints.validation import violations
 from velospec.core.errors import GrammarError
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
@@ -51,6 +52,12 @@ def test_a_weakened_schema_says_what_it_leaves_out(case: str) -> None:
     schema, where = REFUSED[case]
     prepared = check_schema(json.dumps(schema), weaken=True)
     assert any(where in message for message in prepared.weakened)
+
+
+def test_a_weakened_schema_allows_all_that_it_did() -> None:
+    schema = {"type": "object", "patternProperties": {"(?=a)": {"type": "null"}}, "minProperties": 2}
+    form = check_schema(json.dumps(schema), weaken=True).schema
+    assert not violations('{"a": null, "b": 1}', json.dumps(form))
 
 
 def test_a_schema_that_can_be_enforced_leaves_nothing_out() -> None:

@@ -240,6 +240,21 @@ CONTAINERS: dict[str, Case] = {
         "1",
         '"a"',
     ),
+    "draft 4 identifier": (
+        {
+            **DRAFT_4,
+            "id": "https://example.org/a",
+            "$ref": "b",
+            "definitions": {"b": {"id": "b", "type": "null"}},
+        },
+        "null",
+        "1",
+    ),
+    "no identifier": (
+        {"id": "a", "allOf": [{"$ref": "#/$defs/b"}], "$defs": {"b": {"type": "null"}}},
+        "null",
+        "1",
+    ),
     "recursion": (
         TREE,
         '{"value": 1}  {"value": 1, "next": {"value": 2, "next": {"value": 3}}}',

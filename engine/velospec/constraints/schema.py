@@ -57,7 +57,9 @@ def check_schema(source: str, *, weaken: bool = False) -> PreparedSchema:
         raise GrammarError(f"The JSON Schema is malformed at {why}.", "Mend the schema.")
     refusals = Refusals(weaken=weaken)
     try:
-        document = Document(schema, known=judge.keywords, siblings=judge.siblings)
+        document = Document(
+            schema, known=judge.keywords, siblings=judge.siblings, identifier=judge.identifier
+        )
         form = pruned(*NormalForm(document, Rules(document, refusals), judge, refusals).write())
     except Refusal as refusal:
         raise GrammarError(f"The JSON Schema cannot be enforced at {refusal}.", _REMEDY) from refusal

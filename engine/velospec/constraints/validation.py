@@ -47,6 +47,7 @@ class Judge:
         self.siblings = (
             "unevaluatedProperties" in self.keywords
         )  # from draft 2019-09 on, `$ref` has neighbours
+        self.identifier = "id" if kind is jsonschema.Draft4Validator else "$id"
         self.draft_3 = "extends" in self.keywords
         known = kind.FORMAT_CHECKER.checkers
         formats = jsonschema.FormatChecker([name for name in FORMATS if name in known])

@@ -62,11 +62,12 @@ def escape(key: str) -> str:
 class Document:
     """The root schema and all that is reached from it."""
 
-    def __init__(self, schema: Any, *, known: frozenset[str], siblings: bool) -> None:
-        """`known` are the keywords of its draft.
+    def __init__(self, schema: Any, *, known: frozenset[str], siblings: bool, identifier: str) -> None:
+        """`known` are the keywords of its draft, `identifier` is the one that gives a schema its address.
 
         `siblings`: whether keywords beside `$ref` count, as they do from draft 2019-09 on.
         """
+        self._identifier = identifier
         self._known = known | _PARTS
         self._siblings = siblings
         self._places: dict[int, Place] = {}
@@ -80,7 +81,7 @@ class Document:
             return Place(schema is not False, pointer, base)
         found = self._places.get(id(schema))
         if found is None:
-            name = schema.get("$id", schema.get("id"))
+            name = schema.get(self._identifier)
             if isinstance(name, str) and not name.startswith("#"):
                 base = urljoin(base, name)
             found = self._places[id(schema)] = Place(schema, pointer, base)
@@ -214,7 +215,7 @@ class Document:
                 waiting += [(inner, f"{pointer}/{number}", base) for number, inner in enumerate(value)]
             if not isinstance(value, dict):
                 continue
-            name = value.get("$id", value.get("id"))
+            name = value.get(self._identifier)
             if isinstance(name, str):
                 place = self.place(value, pointer, base)
                 base = place.base

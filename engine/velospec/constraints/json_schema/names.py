@@ -95,7 +95,7 @@ class NameClasses:
             return self._cells(words, named, list(patterns), limits)
         except PatternError as error:
             self._refusals.meet(Refusal(place.at(keyword), f'"{keyword}" is not enforced: {error}'))
-            return {}
+            return {ANYTHING_GOES: ()}
 
     @staticmethod
     def _state(words: list[Keywords], matched: frozenset[str], limits: list[str]) -> State:
