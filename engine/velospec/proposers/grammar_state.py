@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from velospec.backends.base import Vocabulary
 from velospec.core.draft import EMPTY, Draft, Verdict
 from velospec.proposers.base import GrammarView
+from velospec.proposers.structure.basis import PRIORS, Basis
 from velospec.proposers.structure.chain import Chain
 from velospec.proposers.structure.encoding import Encoder
 from velospec.proposers.structure.json_place import Place
 from velospec.proposers.structure.mentions import Mentions
 from velospec.proposers.structure.states import Memory
-from velospec.proposers.structure.walk import PRIORS, Basis, Walk
+from velospec.proposers.structure.walk import Walk
 
 MOST_WORKSPACES = 8
 _ENOUGH = 6  # ids left of a draft that has been right so far, for it to be offered again as it is
@@ -70,8 +71,9 @@ class GrammarState:
         self._guesses = self._guesses[len(ids) :]
         for token in ids:
             piece = self._vocabulary.piece(token)
-            self._state = self._state.learn(token, piece)
-            self._answer += piece
+            if piece:  # no control token
+                self._state = self._state.learn(token, piece)
+                self._answer += piece
         self._answer = self._answer[-_ANSWER:]
         self._tail = ids[-1:] or self._tail
 
@@ -88,8 +90,9 @@ class GrammarState:
     def _walk(self, grammar: GrammarView, limit: int) -> None:
         """Draft anew from where the text stands."""
         chain = Chain(grammar, self._encoder, self._tail, limit)
-        Walk(chain, self._state, self._states, self._mentions, self._vocabulary).go(self._answer)
-        self._guesses = chain.guesses((int(Basis.EDGE), PRIORS[Basis.EDGE]), int(Basis.FORCED))
+        walk = Walk(chain, self._state, self._states, self._mentions, self._vocabulary)
+        walk.go(self._answer)
+        self._guesses = chain.guesses(None if walk.complete else (int(Basis.EDGE), PRIORS[Basis.EDGE]))
         self._rest = chain.ids
 
     def observe(self, verdict: Verdict) -> None:

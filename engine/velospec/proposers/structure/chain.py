@@ -75,9 +75,9 @@ class Chain:
         """What the grammar forces behind the chain and the allowed id `token`."""
         return self._grammar.forced((*self._ids, token))
 
-    def add_id(self, token: int, evidence: int, prior: float) -> bool:
-        """Add a single id; False, and nothing added, where the grammar does not allow it."""
-        if self._grammar.valid(self._ids, (token,)) < 1:
+    def add_id(self, token: int, evidence: int, prior: float, *, sure: bool = False) -> bool:
+        """Add a single id that the grammar allows, which it does if `sure`; else False, and nothing added."""
+        if not sure and self._grammar.valid(self._ids, (token,)) < 1:
             return False
         self._settle()
         self._settled = self._ids = (*self._ids, token)
@@ -85,11 +85,11 @@ class Chain:
         self._chance *= prior
         return True
 
-    def guesses(self, edge: tuple[int, float], inside: int) -> tuple[tuple[int, float], ...]:
-        """Evidence and prior of each id; of the last one `edge`, where it lies in an `inside`."""
-        ends_inside = bool(self._marks) and self._marks[-1][1] == inside
+    def guesses(self, edge: tuple[int, float] | None = None) -> tuple[tuple[int, float], ...]:
+        """Evidence and prior of each id; `edge` are those of an id at the end of text, where less sure."""
+        ends_in_text = bool(self._text)
         self._settle()
-        if ends_inside and self._guesses:
+        if edge is not None and ends_in_text:
             self._guesses[-1] = min(self._guesses[-1], edge, key=lambda guess: guess[1])
         return tuple(self._guesses)
 

@@ -8,10 +8,10 @@ the grammar is new, what followed at places of that kind in others. The latest c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
-from velospec.proposers.structure.json_place import End, Mode, Path, Place
+from velospec.proposers.structure.json_place import LONGEST, End, Mode, Path, Place
 
 MOST_STATES = 4000
 """Of one grammar; about 1.5 KB each. When there are more, all are forgotten."""
@@ -55,11 +55,18 @@ class Followers:
         counts[token] = min(known + 1, _LARGEST)
 
     def best(self) -> Guess | None:
-        counts = self._counts
-        if not counts:
-            return None
-        token = max(counts, key=counts.__getitem__)
-        return Guess(token, counts[token], counts[token] / sum(counts.values()))
+        return _most(self._counts)
+
+    def spelling(self, text: bytes, piece: Callable[[int], bytes]) -> Guess | None:
+        """The best of those that `text` begins with."""
+        return _most({token: count for token, count in self._counts.items() if text.startswith(piece(token))})
+
+
+def _most(counts: dict[int, float]) -> Guess | None:
+    if not counts:
+        return None
+    token = max(counts, key=counts.__getitem__)
+    return Guess(token, counts[token], counts[token] / sum(counts.values()))
 
 
 class State:
@@ -80,6 +87,10 @@ class State:
         """The state behind `piece`."""
         return self._step(piece)[0]
 
+    def spelling(self, text: bytes, piece: Callable[[int], bytes]) -> Guess | None:
+        """The id that followed most often here of those that `text` begins with."""
+        return self.followers[0].spelling(text, piece) if self.followers else None
+
     def learn(self, token: int, piece: bytes) -> State:
         """Take note that `token` followed; the state behind it."""
         for followers in self.followers:
@@ -93,7 +104,9 @@ class State:
         known = self._steps.get(piece)
         if known is None:
             place, ends = self.place.follow(piece)
-            known = self._steps[piece] = self._states.at(place), ends
+            known = self._states.at(place), ends
+            if self.followers:
+                self._steps[piece] = known
         return known
 
 
@@ -115,8 +128,10 @@ class States:
         self._ends: dict[Path, float] = {}
 
     def at(self, place: Place) -> State:
-        """The state of `place`."""
+        """The state of `place`; far inside a text, which will not come again, one that learns nothing."""
         known = self._states.get(place)
+        if known is None and _is_deep(place):
+            return State(self, place)
         if known is None:
             if len(self._states) >= MOST_STATES:
                 self._states.clear()
@@ -126,12 +141,13 @@ class States:
         return known
 
     def followers(self, place: Place) -> Sequence[Followers]:
-        """By level, from exactly this place to places of its kind; of text outside, the first alone."""
+        """By level, from exactly this place to places of its kind; inside keys and texts the first alone."""
         path, mode, written = place
-        if mode is Mode.TEXT or mode is Mode.KEY:
+        if _is_deep(place):
+            return ()
+        if mode is Mode.KEY or (mode in (Mode.TEXT, Mode.STRING) and written):
             return (Followers(),)
-        value = mode in (Mode.STRING, Mode.SCALAR)
-        shape = Place(path, mode, written[:1] and (b'"' if mode is Mode.STRING else b"0")) if value else place
+        shape = Place(path, mode, b"0" if written and mode is Mode.SCALAR else written)
         kind = (None,) * (min(len(path), _DEEPEST) - 1) + ((path[-1] and b"k",) if path else ())
         kinds = self._shared.kinds
         if len(kinds) >= _MOST_KINDS:
@@ -155,6 +171,10 @@ class States:
 def _note(shares: dict[Key, float], key: Key, happened: bool) -> None:  # noqa: FBT001 - a count of it
     known = shares.get(key, float(happened))
     shares[key] = known + _RECENT * (happened - known)
+
+
+def _is_deep(place: Place) -> bool:
+    return place.mode in (Mode.TEXT, Mode.STRING) and len(place.written) >= LONGEST
 
 
 class Memory:

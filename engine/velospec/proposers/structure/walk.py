@@ -8,46 +8,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from enum import IntEnum
 from typing import ClassVar
 
 from velospec.backends.base import Vocabulary
+from velospec.proposers.structure.basis import PRIORS, Basis
 from velospec.proposers.structure.chain import Chain
 from velospec.proposers.structure.json_place import LONGEST, Mode
 from velospec.proposers.structure.mentions import Mentions, numbers_in
 from velospec.proposers.structure.states import Guess, State, States
 
-
-class Basis(IntEnum):
-    """What an id rests on: its evidence, together with the counts behind COUNTED."""
-
-    FORCED = 0
-    EDGE = 1  # the end of forced text, which may go on
-    NUMBER = 2  # of the request
-    NAME = 3  # of the request: its beginning
-    REST = 4  # more of a value whose beginning is right
-    NUMBER_END = 5
-    TEXT_END = 6
-    NEXT = 7  # whether a value is the last, where it may be and need not
-    KEY = 8  # the next key of the prompt's schemas
-    MENTIONED = 9  # one of few alternatives, of which the request has words
-    GUESSED = 10  # one of few alternatives
-    COUNTED = 16  # and above: by level, kind of place, count and share
-
-
-PRIORS = {
-    Basis.FORCED: 0.995,
-    Basis.EDGE: 0.7,
-    Basis.NUMBER: 0.6,
-    Basis.NAME: 0.4,
-    Basis.REST: 0.85,
-    Basis.NUMBER_END: 0.9,
-    Basis.TEXT_END: 0.5,
-    Basis.NEXT: 0.6,
-    Basis.KEY: 0.6,
-    Basis.MENTIONED: 0.6,
-    Basis.GUESSED: 0.35,
-}
 _SURE_TIMES, _SURE_SHARE = 2.0, 0.8
 _LEAST_SHARE = 0.5
 _LEVEL_TRUST = (1.0, 0.8, 0.7)  # of what was counted elsewhere
@@ -72,6 +41,12 @@ class Walk:
         self._piece = vocabulary.piece
         self._copied = b""  # the value that was copied last
 
+    @property
+    def complete(self) -> bool:
+        """Whether the JSON is complete where the chain ends."""
+        place = self._state.place
+        return place.mode is Mode.TEXT and not place.written
+
     def go(self, answer: bytes) -> None:
         """Fill the chain behind `answer`, all that was decided so far."""
         self._answer = answer
@@ -85,8 +60,21 @@ class Walk:
         if guess and guess.times >= _SURE_TIMES and guess.share >= _SURE_SHARE and self._take(0, guess):
             return True
         if forced := self._chain.forced():
-            return self._add((forced, Basis.FORCED), sure=True)
+            return self._spell_out(forced)
         return self._counted(blank=True) or any(ask(self) for ask in self._ASKED[self._state.place.mode])
+
+    def _spell_out(self, forced: bytes) -> bool:
+        """Forced text: in the tokens that the model wrote it with before, and else in the tokenizer's."""
+        while forced:
+            guess = self._state.spelling(forced, self._piece)
+            if guess is None:
+                return self._add((forced, Basis.FORCED), sure=True)
+            prior = PRIORS[Basis.FORCED] * guess.share * (guess.times + 1) / (guess.times + 1.1)
+            self._chain.add_id(guess.token, int(Basis.SPELLED), prior, sure=True)
+            piece = self._piece(guess.token)
+            self._move(piece)
+            forced = forced[len(piece) :]
+        return True
 
     # What was counted.
 
@@ -132,7 +120,7 @@ class Walk:
         )
         if longer and written not in self._mentions.texts and self._copy(longer, written, Basis.REST):
             return True
-        return self._end(Basis.NUMBER_END)
+        return self._end(Basis.NUMBER_END if written in self._mentions.texts else Basis.MAYBE_END)
 
     def _string(self) -> bool:
         written = self._state.place.written
