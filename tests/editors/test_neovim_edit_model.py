@@ -12,33 +12,30 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import CACHE
 from tests.support import neovim as driver
 from tests.support.edit_samples import SAMPLES, Sample
 from tests.support.edit_screen import COMMANDS, Screen
 from velospec.daemon.running import stop_daemons
-from velospec.models.install import install
-from velospec.models.store import ModelStore
+from velospec.models.store import InstalledModel
 from velospec_lsp.editing.syntax import Syntax, breaks
 
 pytestmark = [pytest.mark.editor, pytest.mark.model]
 
-CHAT_MODEL = "smollm2-135m-instruct"
 FEW = ("total.py", "queue.ts")
 
 
 @pytest.fixture(scope="module")
-def screen(neovim: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Screen]:
+def screen(
+    neovim: Path, chat_model: InstalledModel, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Screen]:
     """An editor whose daemon has the chat model in memory, with its own home."""
-    store = ModelStore(CACHE / "home" / "data" / "models")
-    install(CHAT_MODEL, store=store)
     home = tmp_path_factory.mktemp("home")
     (home / "data").mkdir()
-    (home / "data" / "models").symlink_to(store.folder)
+    (home / "data" / "models").symlink_to(chat_model.folder.parent)
     environment = {"VELOSPEC_HOME": str(home)}
     folder = tmp_path_factory.mktemp("screen")
     with driver.running(neovim, folder / "home", environment) as editor:
-        yield Screen(editor, folder)
+        yield Screen(editor, folder, patience=240.0)  # the first loads the model
     before = os.environ["VELOSPEC_HOME"]
     os.environ["VELOSPEC_HOME"] = str(home)
     try:

@@ -26,9 +26,11 @@ require('velospec').setup()
 class Screen:
     """An editor with the module."""
 
-    def __init__(self, editor: Neovim, folder: Path) -> None:
+    def __init__(self, editor: Neovim, folder: Path, patience: float = 60.0) -> None:
+        """`patience` is how long a command may take, in seconds."""
         self.editor = editor
         self.folder = folder
+        self.patience = patience
         editor.lua(_SET_UP, str(_RUNTIME))
 
     def open(self, sample: Sample) -> None:
@@ -48,11 +50,11 @@ class Screen:
         """How many commands of the server have ended."""
         return int(self.editor.lua("return vim.g.edits_done"))
 
-    def run(self, command: str, seconds: float = 60.0) -> None:
+    def run(self, command: str) -> None:
         """Runs `:VeloSpec ...` (with its range, if any) to its end."""
         before = self.done
         self.editor.nvim.command(command)
-        self.editor.wait(lambda: self.done > before, f"the end of {command}", seconds)
+        self.editor.wait(lambda: self.done > before, f"the end of {command}", self.patience)
 
     def put_cursor(self, offset: int, text: str) -> None:
         """On the character before which `offset` characters of `text` lie."""
