@@ -58,12 +58,12 @@ def common_rules(
     edges: Iterable[int],
     name: str,
     end: str,
-    written: Callable[[Ranges], str],
+    written: Callable[[Ranges], list[str]],
 ) -> list[str]:
     """Rules, the first of them `name`0, for the texts that all `automata` accept, followed by `end`.
 
     `edges` are the code points where a range of characters that are alike begins; `written` writes one such
-    set as a symbol. Raises TooLargeError; no rules where there is no such text.
+    set as symbols, any of which will do. Raises TooLargeError; no rules where there is no such text.
     """
     moves, accepting = _explored(automata, _classes(edges))
     live = _live(moves, accepting)
@@ -76,7 +76,11 @@ def common_rules(
             if target in live:
                 by_target.setdefault(target, []).append(span)
         options = [end] if state in accepting else []
-        options += [f"{written(_merged(spans))} {name}{target}" for target, spans in by_target.items()]
+        options += [
+            f"{symbol} {name}{target}"
+            for target, spans in by_target.items()
+            for symbol in written(_merged(spans))
+        ]
         rules.append(f"{name}{state} ::= {' | '.join(options)}")
     return rules
 

@@ -39,7 +39,9 @@ def number_rules(form: dict[str, Any], name: str) -> tuple[str, list[str]]:
     whole = form["type"] == "integer"
     if not automata:
         return ("whole" if whole else "number"), []
-    rules = common_rules([_Plain(whole=whole), *automata], _EDGES, f"{name}-n", '""', char_class)
+    rules = common_rules(
+        [_Plain(whole=whole), *automata], _EDGES, f"{name}-n", '""', lambda ranges: [char_class(ranges)]
+    )
     return (f"{name}-n0" if rules else ""), rules
 
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from velospec.constraints.automata import Automaton, Length, OtherThan, Pattern, common_rules
+from velospec.constraints.automata import Automaton, Length, OtherThan, Pattern, TooLargeError, common_rules
 from velospec.constraints.ebnf import char_class, expression, literal
 from velospec.constraints.json_schema.pattern_nodes import (
     LAST,
     SURROGATES,
+    Chars,
     Ranges,
+    Repeat,
+    complement,
 )
 from velospec.constraints.json_schema.patterns import whole_node
 
@@ -24,17 +27,15 @@ _PLAIN: Ranges = (
 
 _CONTROLS = range(0x20)
 _SHORT = {0x08: "b", 0x09: "t", 0x0A: "n", 0x0C: "f", 0x0D: "r"}
-_NAMED = {0x22: "quote", 0x5C: "backslash", 0x7F: "delete"}
+_NAMED = {0x22: r'"\\\""', 0x5C: r'"\\\\"', 0x7F: r'"\\u007" [Ff]'}
+_ANY = [char_class(_PLAIN), r'"\\" escape']
 
 STRING_RULES = (
-    r'string ::= "\"" char* "\""',
-    f"char ::= {char_class(_PLAIN)} | control | quote | backslash | delete",
-    r'control ::= "\\" ([bfnrt] | "u00" [01] [0-9A-Fa-f])',
-    r'quote ::= "\\\""',
-    r'backslash ::= "\\\\"',
-    r'delete ::= "\\u007" [Ff]',
+    r'string ::= "\"" string-rest',
+    " | ".join([r'string-rest ::= "\""', *(f"{symbol} string-rest" for symbol in _ANY)]),
+    r'escape ::= ["\\bfnrt] | "u00" ([01] [0-9A-Fa-f] | "7" [Ff])',
 )
-"""What the rules of strings use."""
+"""Any string. One character leads to the next: in a repeated group, each token would be tried by itself."""
 
 
 def quoted(text: str) -> str:
@@ -50,35 +51,41 @@ def string_rules(form: dict[str, Any], name: str) -> tuple[str, list[str]]:
     """
     patterns = [form["pattern"]] if "pattern" in form else [part["pattern"] for part in form.get("allOf", ())]
     least, most = form.get("minLength", 0), form.get("maxLength")
-    others = form.get("not", ())
     nodes = [whole_node(pattern) for pattern in patterns]
-    limited = bool(least) or most is not None
-    if len(nodes) == 1 and not limited and not others:
-        body = expression(nodes[0], _symbol)
-        return (rf'"\"" {body} "\""' if body is not None else ""), []
-    if not nodes and not others:
-        count = "*" if not limited else f"{{{least},{'' if most is None else most}}}"
-        return rf'"\"" char{count} "\""', []
+    others = form.get("not", ())
+    limits = [Length(least, most)] if least or most is not None else []
     readers: list[Pattern | OtherThan] = [*map(Pattern, nodes), *([OtherThan(others)] if others else [])]
-    automata: list[Automaton[Any]] = [*readers, *([Length(least, most)] if limited else [])]
+    if not readers and not limits:
+        return "string", []
+    automata: list[Automaton[Any]] = [*readers, *limits]
     edges = {edge for reader in readers for edge in reader.edges}
-    rules = common_rules(automata, edges, f"{name}-s", r'"\""', _symbol)
+    try:
+        rules = common_rules(automata, edges, f"{name}-s", r'"\""', _symbols)
+    except TooLargeError:
+        if len(automata) > 1:
+            raise
+        node = nodes[0] if nodes else Repeat(Chars(complement(())), least, most)
+        return rf'"\"" {expression(node, _symbol)} "\""', []
     return (rf'"\"" {name}-s0' if rules else ""), rules
 
 
 def _symbol(ranges: Ranges) -> str:
+    return f"({' | '.join(_symbols(ranges))})"
+
+
+def _symbols(ranges: Ranges) -> list[str]:
     """One of the characters of `ranges`, as JSON writes it in a string."""
     codes = {code for code in (*_CONTROLS, *_NAMED) if any(low <= code <= high for low, high in ranges)}
     plain = _both(ranges, _PLAIN)
     if len(codes) == len(_CONTROLS) + len(_NAMED) and plain == _PLAIN:
-        return "char"
+        return _ANY
     options = [char_class(plain)] if plain else []
-    options += [name for code, name in _NAMED.items() if code in codes]
+    options += [escape for code, escape in _NAMED.items() if code in codes]
     if codes.issuperset(_CONTROLS):
-        options.append("control")
+        options.append(r'"\\" ([bfnrt] | "u00" [01] [0-9A-Fa-f])')
     else:
         options += [_control(code) for code in sorted(codes.intersection(_CONTROLS))]
-    return options[0] if len(options) == 1 else f"({' | '.join(options)})"
+    return options
 
 
 def _control(code: int) -> str:
