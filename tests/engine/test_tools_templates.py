@@ -46,6 +46,9 @@ FUNCTIONARY = ToolStyle("<function=", ">", "</function>")
 APERTUS = ToolStyle(
     '{"', '": ', "}", opening="<|tools_prefix|>[", separator=", ", closing="]<|tools_suffix|>"
 )
+NEMOTRON = ToolStyle(
+    '{"name": "', '", "arguments": ', "}", opening="<TOOLCALL>[", separator=", ", closing="]</TOOLCALL>"
+)
 
 FOUND = {  # whether the template lists tools, writes calls and shows results; the style; the trigger
     "Qwen-Qwen2.5-7B-Instruct": ("LWR", GENERIC, "<tool_call>"),
@@ -63,6 +66,7 @@ FOUND = {  # whether the template lists tools, writes calls and shows results; t
     "CohereForAI-c4ai-command-r7b-12-2024-tool_use": ("LWR", COMMAND_R, "<|START_ACTION|>"),
     "meetkai-functionary-medium-v3.1": ("LWR", FUNCTIONARY, "<function="),
     "Apertus-8B-Instruct": ("LWR", APERTUS, "<|tools_prefix|>"),
+    "NVIDIA-Nemotron-Nano-v2": ("LWR", NEMOTRON, "<TOOLCALL>"),
     # Their calls are not JSON in fixed text, or they know no tools: the style that we tell them of.
     "HuggingFaceTB-SmolLM3-3B": ("--R", GENERIC, "<tool_call>"),
     "Qwen3-Coder": ("--R", GENERIC, "<tool_call>"),
@@ -126,7 +130,7 @@ def test_every_template_of_the_field_gives_a_style_that_can_be_used() -> None:
         content, calls = read_answer(text, form.style)
         assert (content, [call.arguments for call in calls]) == ("Let me see.", [CALLS[0].arguments]), name
         own += form.writes
-    assert own >= 28
+    assert own >= 32
 
 
 TEXT_WANTED = """

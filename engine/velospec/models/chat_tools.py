@@ -150,11 +150,16 @@ def _answer(render: Render, conversation: list[Plain]) -> str | None:
         return None
     head, tail = text.split(_ANSWER)
     if not shown.startswith(head):
-        head = start
-    if not shown.startswith(head):
+        head = shown[: _common_length(shown, start)]  # an answer in text begins with a thought, or a mark
+        if _in_mark(head):
+            head = head[: head.rfind("<")]
+    if _QUESTION["content"] not in head:
         return None
     body = shown[len(head) :]
-    if not body.endswith(tail):
+    mark = tail.strip()
+    if not body.endswith(tail) and mark and body.rstrip().endswith(mark):
+        tail = body[len(body.rstrip()) - len(mark) :]  # other white space around the same mark
+    elif not body.endswith(tail):
         tail = _common_end(body, tail)
         if _in_mark(body[: len(body) - len(tail)]):
             tail = _whole_marks(body, tail)
