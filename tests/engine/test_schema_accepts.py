@@ -12,6 +12,7 @@ from tests.support.grammar_vocabulary import GrammarVocabulary
 from tests.support.schema_cases import CASES, CLOSED
 from tests.support.schema_engines import ENGINES, grammar_engine
 from tests.support.schema_instances import comparable
+from tests.support.vocabularies import vocabulary
 from velospec.constraints.schema import check_schema
 from velospec.constraints.validation import Judge
 from velospec.core.grammar import Grammar, GrammarKind, Whitespace
@@ -72,6 +73,18 @@ def test_an_emoji_split_over_tokens_counts_as_one_character(engine: str) -> None
         assert matcher.accepting
     matcher = compiled.matcher()
     assert matcher.valid(VOCABULARY.encode('"é"')) < len(VOCABULARY.encode('"é"'))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", ["anything", "emoji", "inverse class", "one of several", "recursion"])
+def test_a_real_tokenizer_makes_no_difference(case: str, engine: str) -> None:
+    real = vocabulary("starcoder")
+    schema, accepted, refused = CASES[case]
+    compiled = grammar_engine(engine, real).compile(Grammar(GrammarKind.JSON_SCHEMA, json.dumps(schema)))
+    for text in [*accepted.split("  "), *refused.split("  ")]:
+        matcher = compiled.matcher()
+        taken = all(matcher.accept(token) for token in real.encode(text)) and matcher.accepting
+        assert taken == (text in accepted.split("  ")), text
 
 
 @pytest.mark.parametrize("engine", ENGINES)
