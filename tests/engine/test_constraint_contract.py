@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,7 +22,10 @@ from tests.support.grammar_cases import (
     spellings,
     taken,
 )
+from tests.support.vocabularies import vocabulary
+from velospec.constraints.compiler import GrammarCompiler
 from velospec.constraints.matcher import Matcher
+from velospec_kernels.bitmask import pack
 
 
 @pytest.fixture(params=ENGINES)
@@ -205,3 +209,23 @@ def test_bytes_that_are_no_text_are_refused(engine: str) -> None:
         for data in (b"\xff", b"\x80", b"\xc0\x80", b"\xed\xa0\x80", b"\xf5", b"\xc3a"):
             matcher = compiled(engine, name).matcher(before)
             assert matcher.valid(list(data)) < len(data)
+
+
+def test_both_engines_allow_the_same_with_a_real_vocabulary() -> None:
+    real = vocabulary("starcoder")
+    size = -(-real.size // 32)
+    ends = pack(sorted(real.end_ids), real.size)
+    engines = []
+    for name in ENGINES:
+        compiler(name)  # skips where it is not installed
+        engines.append(GrammarCompiler(real, name))
+    for name, text in TEXTS:
+        first, second = (engine.compile(GRAMMARS[name]).matcher() for engine in engines)
+        for token in [*real.encode(text), None]:
+            masks = np.zeros((2, size), dtype=np.int32)
+            first.fill(masks[0])
+            second.fill(masks[1])
+            assert not ((masks[0] ^ masks[1]) & ~ends).any()
+            if token is not None:
+                assert first.accept(token)
+                assert second.accept(token)

@@ -15,7 +15,7 @@ class GrammarKind(StrEnum):
     JSON = "json"  # any one JSON value; without a source
     JSON_SCHEMA = "json_schema"  # a JSON Schema as JSON text
     EBNF = "ebnf"  # llama.cpp's notation (GBNF), the rule `root` being the whole
-    REGEX = "regex"  # a regular expression for the whole text
+    REGEX = "regex"  # a regular expression (ECMA 262) for the whole text
     TAGS = "tags"  # `Grammar.tags`: text with calls in it
 
 
