@@ -67,6 +67,21 @@ CERTAIN = [
         "function f(o) { const { x: fresh, y = 1 } = o; { let x = 2; g(x) } return fresh }\n",
     ),
     (
+        "python",
+        "def f(z):\n    g([y¦ for x in z if (y := x)])\n    return y\n",
+        "def f(z):\n    g([fresh for x in z if (fresh := x)])\n    return fresh\n",
+    ),
+    (
+        "javascript",
+        "function f(a) { for (var x¦ of a) g(x); return x }\n",
+        "function f(a) { for (var fresh of a) g(fresh); return fresh }\n",
+    ),
+    (
+        "javascript",
+        "function f(a) { if (a) { function h¦() {} } return h() }\n",
+        "function f(a) { if (a) { function fresh() {} } return fresh() }\n",
+    ),
+    (
         "javascript",
         "function f(a) { if (a) { var x = 1 } return x¦ }\n",
         "function f(a) { if (a) { var fresh = 1 } return fresh }\n",

@@ -34,8 +34,8 @@ class Rules:
     declaring: frozenset[str] = frozenset()
     reserved: frozenset[str] = frozenset()  # names that cannot or should not be given
     hoisted: bool = False  # whether a name is visible before the place that binds it
-    functions: frozenset[str] = frozenset()  # the scopes that `hoisting` declarations go to
-    hoisting: frozenset[str] = frozenset()
+    functions: frozenset[str] = frozenset()  # the scopes that functions' names and `hoisting` bindings go to
+    hoisting: frozenset[str] = frozenset()  # nodes and marks
     traps: frozenset[str] = frozenset()  # functions by which a program can reach variables by their names
 
 
@@ -84,6 +84,8 @@ PYTHON = Rules(
     | frozenset(dir(builtins))
     | {"self", "cls"},
     hoisted=True,
+    functions=_words("module function_definition class_definition lambda"),
+    hoisting=_words("named_expression"),
     traps=_words("locals vars eval exec globals"),
 )
 
@@ -128,7 +130,7 @@ _SCRIPT = Rules(
         "program function_declaration generator_function_declaration function_expression "
         "generator_function arrow_function method_definition"
     ),
-    hoisting=_words("variable_declaration"),
+    hoisting=_words("variable_declaration var"),
     traps=_words("eval"),
 )
 
