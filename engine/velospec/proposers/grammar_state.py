@@ -22,7 +22,7 @@ from velospec.proposers.structure.mentions import Mentions
 from velospec.proposers.structure.states import Memory
 from velospec.proposers.structure.walk import Walk
 
-MOST_WORKSPACES = 8
+MOST_WORKSPACES = 4
 _ENOUGH = 6  # ids left of a draft that has been right so far, for it to be offered again as it is
 _ANSWER = 2000  # bytes at the end of the answer in which values count as used
 

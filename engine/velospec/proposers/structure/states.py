@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 
 from velospec.proposers.structure.json_place import LONGEST, End, Mode, Path, Place
 
-MOST_STATES = 4000
+MOST_STATES = 1500
 """Of one grammar; about 1.5 KB each. When there are more, all are forgotten."""
 
 _MOST_FOLLOWERS = 16
@@ -127,6 +127,11 @@ class States:
         self._shapes: dict[Place, Followers] = {}
         self._ends: dict[Path, float] = {}
 
+    @property
+    def size(self) -> int:
+        """How many states there are."""
+        return len(self._states)
+
     def at(self, place: Place) -> State:
         """The state of `place`; far inside a text, which will not come again, one that learns nothing."""
         known = self._states.get(place)
@@ -180,7 +185,7 @@ def _is_deep(place: Place) -> bool:
 class Memory:
     """The states of the grammars last used, and what they share."""
 
-    def __init__(self, most: int = 32) -> None:
+    def __init__(self, most: int = 12) -> None:
         self._most = most
         self._shared = Shared()
         self._grammars: dict[object, States] = {}
