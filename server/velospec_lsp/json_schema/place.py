@@ -87,14 +87,14 @@ def place_of(before: str, after: str) -> Place | None:
     if inside_comment(before):
         return None
     prefix = blank_comments(before)
-    suffix = blank_comments(after)
     state, read = advance(START, prefix)
     if read < len(prefix):
         return None
     # A blank behind the last number or word has ended it.
     if not prefix[-1:].strip():
         state = finished(state)
-    rest = string_end(state, suffix) or 0
+    rest = string_end(state, after) or 0
+    suffix = after[:rest] + blank_comments(after[rest:])  # in a string, "//" begins no comment
     base, base_state = _closable(prefix)
     recent = _recent(prefix)
     frames = _frames(base + base_state.closers, state, _following(state, suffix[rest:]), recent.shown)
