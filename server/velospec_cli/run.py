@@ -52,6 +52,7 @@ def run(  # noqa: PLR0913 - each is an option of the command
     grammar: options.GrammarFile = None,
     tools: options.Tools = None,
     tool_choice: options.ToolChoiceText = None,
+    parallel: options.Parallel = True,
     drafts: options.Drafts = True,
     stats: options.Stats = False,
     as_json: options.AsJson = False,
@@ -76,6 +77,7 @@ def run(  # noqa: PLR0913 - each is an option of the command
         grammar=grammar,
         tools=tools,
         tool_choice=tool_choice,
+        parallel=parallel,
     )
     how = How(Limits(max_tokens=max_tokens), sampling, drafts, structure)
     chosen, request, question = _asked(prompt, _cursor(file, line, column), how, model=model, raw=raw)

@@ -53,6 +53,7 @@ ToolChoiceText = Annotated[
     str | None,
     typer.Option(metavar="auto|none|required|NAME", help="Whether it has to call one, and which."),
 ]
+Parallel = Annotated[bool, typer.Option(help="Whether it may call several in one answer.")]
 Drafts = Annotated[bool, typer.Option(help="Whether to draft; the text is the same.")]
 Stats = Annotated[bool, typer.Option("--stats", help="Show counts and times afterwards, on standard error.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the text, its end and the statistics as JSON.")]

@@ -44,13 +44,14 @@ def structure_of(
     grammar: Path | None,
     tools: Path | None,
     tool_choice: str | None,
+    parallel: bool,
 ) -> Structure:
     """What the options want. Raises VeloSpecError, and typer.BadParameter where they do not fit together."""
     given = [schema is not None, json_value, regex is not None, grammar is not None, tools is not None]
     if sum(given) > 1:
         raise typer.BadParameter("--schema, --json-value, --regex, --grammar and --tools exclude each other.")
-    if tool_choice is not None and tools is None:
-        raise typer.BadParameter("--tool-choice chooses among --tools.")
+    if tools is None and (tool_choice is not None or not parallel):
+        raise typer.BadParameter("--tool-choice and --no-parallel are about --tools.")
     if schema is not None:
         return Structure(schema_grammar(_json_text(schema)))
     if json_value:
@@ -62,7 +63,7 @@ def structure_of(
     if tools is None:
         return Structure()
     found = read_tools(_parsed(_read(tools), tools))
-    return Structure(tools=found, choice=read_choice(_choice(tool_choice), found))
+    return Structure(tools=found, choice=read_choice(_choice(tool_choice), found, parallel=parallel))
 
 
 def answer_plain(answer: ChatAnswer) -> dict[str, Any]:

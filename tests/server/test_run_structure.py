@@ -103,6 +103,7 @@ def test_what_cannot_be_used_is_told_with_a_remedy(
         ("--schema", "{}", "--json-value", "--prompt", "x"),
         ("--regex", "a", "--tools", "tools.json", "--prompt", "x"),
         ("--tool-choice", "auto", "--prompt", "x"),
+        ("--no-parallel", "--prompt", "x"),
         ("--regex", "a", "--file", "a.py", "--line", "1"),
     ],
 )
@@ -134,6 +135,7 @@ def test_the_real_model_obeys_each_form(chat_model: InstalledModel, tmp_path: Pa
 
     assert shown("--tools", tools, "--tool-choice", "required") == 'add({"a": 17, "b": 25})\n'
     assert shown("--tools", tools, "--tool-choice", "wait") == "wait({})\n"
+    assert shown("--tools", tools, "--tool-choice", "required", "--no-parallel").count("(") == 1
     assert shown("--regex", "yes|no") in {"yes\n", "no\n"}
     assert shown("--grammar", str(grammar)).strip().isdigit()
     assert json.loads(shown("--schema", str(schema))).keys() == {"sum"}
