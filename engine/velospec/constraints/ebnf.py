@@ -69,9 +69,9 @@ def expression(node: Node, symbol: Callable[[Ranges], str]) -> str | None:
             raise PatternError("an anchor stands in its middle")
 
 
-def prefixed(grammar: str, prefix: str) -> str:
-    """`grammar` with `prefix` before the name of each of its rules."""
-    names = set(_RULE.findall(grammar))
+def prefixed(grammar: str, prefix: str, shared: Iterable[str]) -> str:
+    """`grammar` with `prefix` before the name of each of its rules but those `shared` with others."""
+    names = set(_RULE.findall(grammar)).difference(shared)
 
     def renamed(found: re.Match[str]) -> str:
         return prefix + found[0] if found[0] in names else found[0]

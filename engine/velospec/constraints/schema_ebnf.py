@@ -21,6 +21,9 @@ from velospec.core.grammar import LONGEST_WHITESPACE, Whitespace
 
 Form = dict[str, Any] | bool
 
+SHARED = frozenset({"any", "escape", "number", "string", "string-rest", "whole", "ws"})
+"""Rules that are the same for every schema, given the whitespace."""
+
 _EMPTY = '""'
 _MOST_OPTIONS = 128  # members in one rule; masks are quick where one rule has them all, which takes space
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 from velospec.constraints.ebnf import literal, other_than, prefixed, symbols
 from velospec.constraints.marks import split_at_marks
+from velospec.constraints.schema_ebnf import SHARED
 from velospec.core.grammar import Tags
 
 _ANYTHING = other_than("")
@@ -22,7 +23,10 @@ def tags_ebnf(tags: Tags, json_of: Callable[[str], str], marks: Mapping[str, int
     def text(*parts: str) -> str:
         return " ".join(symbols(split_at_marks(part, marks)) for part in parts)
 
-    rules = [prefixed(json_of(tag.schema), f"arguments{number}-") for number, tag in enumerate(tags.tags)]
+    schemas = (
+        prefixed(json_of(tag.schema), f"arguments{number}-", SHARED) for number, tag in enumerate(tags.tags)
+    )
+    rules = list(dict.fromkeys(rule for schema in schemas for rule in schema.splitlines()))
 
     def calls(cut: int = 0) -> str:
         """The calls as alternatives, less the first `cut` characters of the opening and each `begin`."""
