@@ -36,7 +36,7 @@ class Structure:
         return self.grammar is None and not self.tools
 
 
-def structure_of(
+def structure_of(  # noqa: PLR0913 - each is an option of the command
     *,
     schema: str | None,
     json_value: bool,
