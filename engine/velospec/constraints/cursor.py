@@ -53,9 +53,7 @@ class GrammarConstraint:
         self._piece = vocabulary.piece
         self._end_ids = vocabulary.end_ids
         self._ahead: list[int] = []  # what the matcher is ahead of the decided ids
-        # For each id ahead: whether it lies in forced text, and what is left of that behind it.
-        self._forced_ahead: list[tuple[bool, bytes]] = []
-        self._forced = b""  # what is left of it behind the decided ids
+        self._forced = b""  # what is left of the forced text that the last decided ids lie in
         self._trimmed: list[tuple[int, ...]] = []  # drafts of this step, as far as they are allowed
         self._mask = np.zeros(-(-self._size // 32), dtype=np.int32)
         self._bits = self._mask.view(np.uint32)
@@ -125,14 +123,8 @@ class GrammarConstraint:
         started = time.perf_counter()
         end = next((place for place, token in enumerate(ids) if token in self._end_ids), len(ids))
         self._ended = self._ended or end < len(ids)
-        if end:
-            self._move(ids[:end])  # over what of it the matcher is behind already
-            self.forced_tokens += sum(inside for inside, _ in self._forced_ahead)
-            self._forced = self._forced_ahead[-1][1]
-            self._ahead.clear()
-            self._forced_ahead.clear()
-        else:
-            self._move(())
+        self._move(())
+        self._decide(ids[:end])
         self._trimmed.clear()
         self._masked = None
         self.seconds += time.perf_counter() - started
@@ -172,22 +164,30 @@ class GrammarConstraint:
         kept = common_length(self._ahead, ahead)
         if kept < len(self._ahead):
             self._matcher.rollback(len(self._ahead) - kept)
-            del self._ahead[kept:], self._forced_ahead[kept:]
-        for token in ahead[kept:]:
-            self._accept(token)
+            del self._ahead[kept:]
+        if kept < len(ahead):
+            self._consume(ahead[kept:])
+            self._ahead.extend(ahead[kept:])
 
-    def _accept(self, token: int) -> None:
-        forced = self._forced_ahead[-1][1] if self._forced_ahead else self._forced
-        forced = forced or self._matcher.forced()
-        if not self._matcher.accept(token):
+    def _decide(self, ids: Sequence[int]) -> None:
+        """Move over decided ids, and count those that lie in forced text."""
+        moved = 0
+        for place, token in enumerate(ids):
+            if not self._forced:
+                self._consume(ids[moved:place])
+                moved, self._forced = place, self._matcher.forced()
+            piece = self._piece(token)
+            inside = bool(piece) and self._forced.startswith(piece)
+            self.forced_tokens += inside
+            self._forced = self._forced[len(piece) :] if inside else b""
+        self._consume(ids[moved:])
+
+    def _consume(self, ids: Sequence[int]) -> None:
+        if ids and self._matcher.consume(ids) < len(ids):
             raise BackendError(
                 "The grammar engine refuses a token that its own mask allowed.",
                 "Report this with the grammar; another one may work until it is mended.",
             )
-        piece = self._piece(token)
-        inside = bool(piece) and forced.startswith(piece)
-        self._ahead.append(token)
-        self._forced_ahead.append((inside, forced[len(piece) :] if inside else b""))
 
     def _fill(self, ahead: Sequence[int]) -> None:
         """Make the mask that of the place behind `ahead`."""

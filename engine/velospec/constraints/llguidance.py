@@ -113,6 +113,9 @@ class LlguidanceMatcher:
     def accept(self, token: int) -> bool:
         return self._matcher.try_consume_tokens([token]) == 1
 
+    def consume(self, ids: Sequence[int]) -> int:
+        return self._matcher.try_consume_tokens(list(ids))
+
     def valid(self, ids: Sequence[int]) -> int:
         return self._matcher.validate_tokens(list(ids))
 

@@ -34,6 +34,10 @@ class Matcher(Protocol):
         """Move over `token` where that is allowed; False, and no move, where not."""
         ...
 
+    def consume(self, ids: Sequence[int]) -> int:
+        """Move over `ids` as far as they are allowed; over how many it moved."""
+        ...
+
     def valid(self, ids: Sequence[int]) -> int:
         """How many of `ids` are allowed, counted from the first. Does not move."""
         ...

@@ -116,8 +116,11 @@ class XgrammarMatcher:
         # xgrammar warns on the error stream of each token without text.
         return token not in self._tokens.blank and bool(self._matcher.accept_token(token))
 
+    def consume(self, ids: Sequence[int]) -> int:
+        return next((place for place, token in enumerate(ids) if not self.accept(token)), len(ids))
+
     def valid(self, ids: Sequence[int]) -> int:
-        count = next((place for place, token in enumerate(ids) if not self.accept(token)), len(ids))
+        count = self.consume(ids)
         self.rollback(count)
         return count
 

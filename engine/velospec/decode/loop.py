@@ -155,8 +155,8 @@ class Loop:
         for name, proposer in self._proposers.items():
             if name in self._costly:
                 self._costly[name].consider(self._selector.choose(offered, context), context, job.output.left)
-            draft = _trim(proposer.propose(limit), job)
-            if draft.ids:
+            draft = proposer.propose(limit)
+            if draft.ids and (draft := _trim(draft, job)).ids:
                 offered.append(draft)
         return offered
 
