@@ -218,7 +218,7 @@ DOCUMENTS: dict[str, tuple[str, str]] = {
 
 _MEMBER = re.compile(
     r'(?P<key>"[^"\n]*"): ?'
-    r'(?P<value>"[^"\n]*"|[^\s,"{}\[\]]+|\[[^\[\]{}]*\]|\{[^{}\n]*\})(?P<comma>,?)'
+    r'(?P<value>"(?:[^"\\\n]|\\.)*"|[^\s,"{}\[\]]+|\[[^\[\]{}]*\]|\{[^{}\n]*\})(?P<comma>,?)'
 )
 _BRACKETS = {"{": "}", "[": "]"}
 KINDS = (
