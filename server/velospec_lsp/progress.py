@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import uuid
 from collections.abc import Callable
@@ -29,10 +30,15 @@ class ProgressBar:
         self._token: str | None = None
         self._percentage = -1
         self._ended = False
+        self._beginning: asyncio.Task[None] | None = None
 
     @property
     def shown(self) -> bool:
         return self._token is not None
+
+    def start(self) -> None:
+        """Begin without waiting for the client; `end` may come before it has answered."""
+        self._beginning = asyncio.ensure_future(self.begin())
 
     async def begin(self) -> None:
         """Ask the client for a bar and start it."""

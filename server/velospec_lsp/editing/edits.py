@@ -34,9 +34,8 @@ from velospec_lsp.editing.rename import NotProvenError, is_fresh, occurrences, r
 from velospec_lsp.editing.source import Change, Source, apply_changes
 from velospec_lsp.editing.syntax import Syntax, breaks, syntax_of
 
-_MOST = (
-    12_000  # characters of a passage or function that the model is shown; its context may be smaller still
-)
+_MOST = 12_000  # characters of a passage to rewrite; the context of the model may be smaller still
+_SHOWN = 4000  # characters of a function that something is only to be said of
 _BEFORE, _AFTER = 1500, 500  # characters around a place where code is inserted, or a name stands
 _LARGEST_GROWTH = 2000  # characters that new code may have beyond four times those of the old
 _LOOP = re.compile(r"(\S.{1,30}?)\1{4,}")  # the same few characters five times in a row
@@ -119,7 +118,7 @@ class Editor:
         if document_function(source, syntax, function, Documentation("It is.")) is None:
             raise RefusedError(f"The function {function.name} has no place for documentation.")
         begin, end = syntax.start(function.outer), syntax.end(function.outer)
-        code = source.text[begin : min(end, begin + _MOST)]
+        code = source.text[begin : min(end, begin + _SHOWN)]
         listed = documented_parameters(function, language)
         names = list(dict.fromkeys(each.name for each in listed))
         returns = function.returns and language != "go"
@@ -245,7 +244,7 @@ def _pattern_like(name: str, pattern: str) -> str:
 def _code_of(source: Source, syntax: Syntax, offset: int) -> str:
     """The function around `offset`, or the text around it."""
     function = function_at(source, syntax, offset)
-    if function is not None and syntax.end(function.node) - syntax.start(function.node) <= _MOST:
+    if function is not None and syntax.end(function.node) - syntax.start(function.node) <= _SHOWN:
         return source.text[syntax.start(function.node) : syntax.end(function.node)]
     before, after = _around(source, offset, offset)
     return before + after

@@ -34,6 +34,7 @@ _INSTRUCTIONS = {
     "Add comments": "Add comments.",
 }
 _MOST_FIXES = 3
+_LARGEST = 200_000  # characters of a text that is parsed without being asked to
 _LONGEST_TITLE = 60
 
 
@@ -60,7 +61,10 @@ def register(server: Server) -> None:
             return []  # what cannot be done is not offered; the commands say what is missing
         source = Source.of(document)
         offset = source.offset(to_place(document, params.range.start))
-        found = _offers(server, params, source, syntax(source), offset)
+        # Editors ask at each move of the cursor by themselves; a long parse would hold up completions.
+        asked = params.context.trigger_kind == types.CodeActionTriggerKind.Invoked
+        tree = syntax(source) if asked or len(source.text) <= _LARGEST else None
+        found = _offers(server, params, source, tree, offset)
         only = params.context.only
         wanted = [each for each in found if only is None or any(_covers(kind, each.kind) for kind in only)]
         return list(wanted) if _takes_literals(server) else [each.command for each in wanted if each.command]

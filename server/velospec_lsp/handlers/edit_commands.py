@@ -135,7 +135,7 @@ async def _work(
 ) -> Outcome:
     """Make a plan with a progress bar, then have the editor carry it out."""
     bar = ProgressBar(server, _TITLES[command], lambda: running.stop(_CANCELLED, told=True))
-    beginning = asyncio.ensure_future(bar.begin())
+    bar.start()
     message = ""
     try:
         made = await plan(bar.report)
@@ -150,7 +150,6 @@ async def _work(
     except VeloSpecError as error:
         return Outcome(applied=False, message=str(error))
     finally:
-        beginning.cancel() if not bar.shown and beginning.done() else None
         bar.end(message)
     return outcome
 
