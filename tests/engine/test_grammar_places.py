@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.grammar_vocabulary import GrammarVocabulary
+from velospec.proposers.structure.cuts import Cuts
+from velospec.proposers.structure.encoding import Encoder
 from velospec.proposers.structure.json_place import LONGEST, Mode, Place
 from velospec.proposers.structure.mentions import Mentions
 from velospec.proposers.structure.states import MOST_STATES, Memory
@@ -94,3 +96,15 @@ def test_memory_is_bounded_and_kept_by_grammar() -> None:
     assert memory.of("a") is first
     memory.of("b"), memory.of("c")
     assert memory.of("a") is not first
+
+
+def test_tokens_that_the_model_cuts_are_cut_until_it_writes_them_whole() -> None:
+    cuts = Cuts(Encoder(VOCABULARY))
+    whole, brace, quote, name = (VOCABULARY.encode(text)[0] for text in ('{"', "{", '"', "name"))
+    cuts.learn(name, brace)  # another text, not another cut
+    assert cuts.apply([whole, name]) == (whole, name)
+    cuts.learn(whole, brace)
+    assert cuts.apply([whole, name]) == (brace, quote, name)
+    cuts.learn(brace, whole)
+    cuts.learn(brace, whole)
+    assert cuts.apply([whole, name]) == (whole, name)

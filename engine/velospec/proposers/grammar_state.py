@@ -16,6 +16,7 @@ from velospec.core.draft import EMPTY, Draft, Verdict
 from velospec.proposers.base import GrammarView
 from velospec.proposers.structure.basis import PRIORS, Basis
 from velospec.proposers.structure.chain import Chain
+from velospec.proposers.structure.cuts import Cuts
 from velospec.proposers.structure.encoding import Encoder
 from velospec.proposers.structure.json_place import Place
 from velospec.proposers.structure.mentions import Mentions
@@ -35,6 +36,7 @@ class GrammarState:
     def __init__(self, vocabulary: Vocabulary, encoder: Encoder | None = None) -> None:
         self._vocabulary = vocabulary
         self._encoder = encoder or Encoder(vocabulary)
+        self._cuts = Cuts(self._encoder)
         self._memories: OrderedDict[str, Memory] = OrderedDict()
         self._grammar: GrammarView | None = None
         # What is left of the last draft, as far as it was right.
@@ -66,6 +68,7 @@ class GrammarState:
     def extend(self, ids: Sequence[int]) -> None:
         if self._grammar is None:
             return
+        self._note_cuts(ids)
         right = self._rest[: len(ids)] == tuple(ids)
         self._rest = self._rest[len(ids) :] if right else ()
         self._guesses = self._guesses[len(ids) :]
@@ -87,9 +90,17 @@ class GrammarState:
         ids, guesses = self._rest[:limit], self._guesses[:limit]
         return Draft(ids, self.name, *guesses[0], guesses)
 
+    def _note_cuts(self, ids: Sequence[int]) -> None:
+        """Learn from the draft on offer how the model cuts text, up to where it went another way."""
+        for drafted, (evidence, _), chosen in zip(self._rest, self._guesses, ids, strict=False):
+            if evidence in (Basis.FORCED, Basis.EDGE):
+                self._cuts.learn(drafted, chosen)
+            if drafted != chosen:
+                break
+
     def _walk(self, grammar: GrammarView, limit: int) -> None:
         """Draft anew from where the text stands."""
-        chain = Chain(grammar, self._encoder, self._tail, limit)
+        chain = Chain(grammar, self._encoder, self._cuts, self._tail, limit)
         walk = Walk(chain, self._state, self._states, self._mentions, self._vocabulary)
         walk.go(self._answer)
         self._guesses = chain.guesses(None if walk.complete else (int(Basis.EDGE), PRIORS[Basis.EDGE]))

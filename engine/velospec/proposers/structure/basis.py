@@ -25,16 +25,16 @@ class Basis(IntEnum):
 
 
 PRIORS = {
-    Basis.FORCED: 0.995,
-    Basis.EDGE: 0.7,
-    Basis.NUMBER: 0.6,
+    Basis.FORCED: 0.985,
+    Basis.EDGE: 0.9,
+    Basis.NUMBER: 0.65,
     Basis.NAME: 0.4,
     Basis.REST: 0.85,
-    Basis.NUMBER_END: 0.9,
-    Basis.TEXT_END: 0.5,
+    Basis.NUMBER_END: 0.8,
+    Basis.TEXT_END: 0.55,
     Basis.NEXT: 0.6,
     Basis.KEY: 0.6,
     Basis.MENTIONED: 0.6,
-    Basis.GUESSED: 0.35,
-    Basis.MAYBE_END: 0.5,
+    Basis.GUESSED: 0.4,
+    Basis.MAYBE_END: 0.25,
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from velospec.proposers.base import GrammarView
+from velospec.proposers.structure.cuts import Cuts
 from velospec.proposers.structure.encoding import Encoder
 
 _LEAST = 0.04
@@ -19,11 +20,14 @@ _LEAST = 0.04
 class Chain:
     """One draft under way."""
 
-    def __init__(self, grammar: GrammarView, encoder: Encoder, tail: Sequence[int], limit: int) -> None:
+    def __init__(
+        self, grammar: GrammarView, encoder: Encoder, cuts: Cuts, tail: Sequence[int], limit: int
+    ) -> None:
         """`tail` are the last ids that were decided, `limit` is the most ids of the draft."""
         self._grammar = grammar
         self._piece = encoder.piece
         self._encoder = encoder
+        self._cuts = cuts
         self._tail = tail
         self._limit = limit
         self._settled: tuple[int, ...] = ()
@@ -94,7 +98,7 @@ class Chain:
         return tuple(self._guesses)
 
     def _encoded(self, text: bytes) -> tuple[int, ...]:
-        return self._encoder.behind(self._settled or self._tail, text)
+        return self._cuts.apply(self._encoder.behind(self._settled or self._tail, text))
 
     def _settle(self) -> None:
         """Tell the ids of the text by its parts."""

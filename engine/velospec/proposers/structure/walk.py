@@ -20,6 +20,7 @@ from velospec.proposers.structure.states import Guess, State, States
 _SURE_TIMES, _SURE_SHARE = 2.0, 0.8
 _LEAST_SHARE = 0.5
 _LEVEL_TRUST = (1.0, 0.8, 0.7)  # of what was counted elsewhere
+_TEXT_TRUST = (0.5, 0.9, 1.0)  # of what was counted of strings, by how often it was seen: they differ most
 _MOST_PARTS = 24
 _MOST_SPELLED = 40  # ids that a place may allow for each to be spelled out
 _KEYS_TRIED = 6
@@ -98,6 +99,8 @@ class Walk:
         kind = int(self._state.place.mode)
         evidence = Basis.COUNTED + ((level * 8 + kind) * 3 + count) * 3 + share
         prior = _LEVEL_TRUST[level] * guess.share * (guess.times + 1.0) / (guess.times + 1.6)
+        if kind == Mode.STRING:
+            prior *= _TEXT_TRUST[count]
         if not self._chain.add_id(guess.token, evidence, prior):
             return False
         self._move(self._piece(guess.token))
