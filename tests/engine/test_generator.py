@@ -127,6 +127,22 @@ def test_all_configurations_with_a_grammar_give_the_same_answer(engines: dict[st
 
 
 @pytest.mark.model
+def test_a_draft_model_is_asked_in_every_step_and_changes_no_id(
+    engines: dict[str, VeloSpec], chat_model: InstalledModel, default_model: InstalledModel
+) -> None:
+    question = "The person Ada Lovelace, aged 36, as JSON:\n"
+    alone = engines["C3"].generate(question, schema=PERSON, max_tokens=48)
+    with VeloSpec(chat_model.path, default_model.path, "C3", 3) as engine:
+        result = engine.generate(question, schema=PERSON, max_tokens=48)
+        counts = engine.engine.statistics
+    assert result.token_ids == alone.token_ids
+    assert set(counts.proposers) == {"draft_model"}
+    assert counts.proposers["draft_model"].batches >= result.rounds - 1  # the last id may need none
+    assert len(counts.drafted_at) == 3
+    assert {k for _, k in result.k_trace} == {3}
+
+
+@pytest.mark.model
 def test_tools_are_called(engines: dict[str, VeloSpec]) -> None:
     result = engines["auto"].generate("How warm is it in Paris, in celsius?", tools=TOOLS, max_tokens=96)
     assert result.parsed
