@@ -130,9 +130,12 @@ def test_the_first_usable_name_is_taken(editor: Wire, desk: Desk) -> None:
         ("edit", at(1, 4), {"code": " \n"}, "The model's code is empty."),
         ("edit", at(1, 4), {"code": "result = 0"}, "The model would leave everything as it is."),
         ("edit", at(1, 4), {"code": "result = ("}, "With the model's text the file would no longer parse."),
+        ("edit", at(1, 4), {"code": "if x:\npass"}, "With the model's text the file would no longer parse."),
         ("edit", at(1, 4), {"code": "x = 1\n" * 500}, "The model's code is far longer than the selection."),
         ("docstring", at(5, 0), {}, "There is no function with a name at the cursor."),
         ("docstring", at(1, 0), {"summary": "..."}, "The model said nothing of the function."),
+        ("docstring", at(1, 0), {"summary": "total"}, "The model said nothing of the function."),
+        ("docstring", at(1, 0), {"summary": "the list " * 6}, "The model said nothing of the function."),
         ("rename-suggest", at(2, 4), {}, "There is no name at the cursor."),
         (
             "rename-suggest",
