@@ -112,3 +112,20 @@ def test_long_chains_of_references_are_no_trouble(chain: int) -> None:
     }
     schema = {"$defs": {**steps, f"s{chain}": {"type": "null"}}, "$ref": "#/$defs/s0"}
     assert len(check_schema(json.dumps(schema)).schema["$defs"]) >= chain - 2
+
+
+def test_alternatives_that_refer_to_each_other_come_to_an_end() -> None:
+    """Whether branches exclude each other is asked of each pair, and so of each pair in those."""
+    kinds = range(7)
+    definitions = {
+        f"d{kind}": {
+            "oneOf": [
+                {"type": "object", "required": ["x"], "properties": {"x": {"$ref": f"#/$defs/d{other}"}}}
+                for other in kinds
+            ]
+            + [{"type": "null"}]
+        }
+        for kind in kinds
+    }
+    prepared = check_schema(json.dumps({"$defs": definitions, "$ref": "#/$defs/d0"}), weaken=True)
+    assert any("/oneOf: " in message for message in prepared.weakened)

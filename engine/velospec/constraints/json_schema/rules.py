@@ -20,6 +20,7 @@ Group = list[State]
 
 TYPES = frozenset({"null", "boolean", "integer", "number", "string", "array", "object"})
 _MOST_VARIANTS = 256
+_MOST_WORK = 200_000  # subschemas met
 _MOST_OPEN = 40  # states being worked out at once
 _DEEPEST_LOOK = 3  # levels of required members, to tell that nothing satisfies a state
 
@@ -31,7 +32,10 @@ class Rules:
         self._document = document
         self._refusals = refusals
         self._variants: dict[State, tuple[State, ...]] = {}
+        self._grouped: dict[Place, list[Group] | None] = {}  # None while they are being worked out
+        self._empty: dict[tuple[State, int], bool] = {}
         self._open = 0
+        self._work = 0
 
     def words(self, variant: State) -> list[Keywords]:
         """The keywords of each subschema."""
@@ -61,10 +65,14 @@ class Rules:
 
     def empty(self, state: State, depth: int = _DEEPEST_LOOK) -> bool:
         """Whether it is plain that no value satisfies `state`."""
-        try:
-            return all(self._contradicts(variant, depth) for variant in self.variants(state))
-        except Refusal:
-            return False
+        found = self._empty.get((state, depth))
+        if found is None:
+            try:
+                found = all(self._contradicts(variant, depth) for variant in self.variants(state))
+            except Refusal:
+                found = False
+            self._empty[state, depth] = found
+        return found
 
     def _expand(self, state: State) -> list[State]:
         complete: list[State] = []
@@ -96,6 +104,9 @@ class Rules:
             except Refusal as refusal:
                 self._refusals.meet(refusal)
                 continue
+            self._work += 1
+            if self._work > _MOST_WORK:
+                raise Refusal(place.pointer, "its alternatives refer to each other in too many ways")
             flat.append(place)
             inner = (*([words["$ref"]] if "$ref" in words else []), *words.get("allOf", ()))
             if not self._gather(inner, flat, groups):
@@ -104,6 +115,20 @@ class Rules:
         return True
 
     def _groups(self, place: Place, words: Keywords) -> list[Group]:
+        """The groups of one subschema, always the same ones, so that states can be recognised."""
+        if place not in self._grouped:
+            self._grouped[place] = None
+            try:
+                self._grouped[place] = self._groups_anew(place, words)
+            finally:
+                if self._grouped[place] is None:
+                    del self._grouped[place]
+        found = self._grouped[place]
+        if found is None:
+            raise Refusal(place.pointer, "whether its alternatives exclude each other depends on themselves")
+        return found
+
+    def _groups_anew(self, place: Place, words: Keywords) -> list[Group]:
         make = self._document.make
         groups: list[Group] = []
         if "anyOf" in words:
