@@ -6,7 +6,7 @@ from velospec.backends.llama_cpp import LlamaVocabulary
 from velospec.constraints.base import GrammarCursor
 from velospec.constraints.compiler import GrammarCompiler
 from velospec.core.grammar import Grammar
-from velospec.core.request import InfillRequest, TextRequest
+from velospec.core.request import BREAK, InfillRequest, TextRequest
 from velospec.decode.decoder import Task
 from velospec.models.infill import InfillFormat
 from velospec.proposers.syntax_rules.domains import detect
@@ -62,7 +62,8 @@ class TaskMaker:
 
     def _text(self, request: TextRequest) -> Task:
         begin = self._vocabulary.bos_id
-        ids = self._vocabulary.encode(request.prompt, special=request.special)
+        parts = request.prompt.split(BREAK) if request.special else [request.prompt]
+        ids = [token for part in parts for token in self._vocabulary.encode(part, special=request.special)]
         if begin is not None and ids[:1] != [begin]:
             ids.insert(0, begin)
         return Task(

@@ -10,6 +10,12 @@ from velospec.core.errors import SettingsError
 from velospec.core.grammar import Grammar
 from velospec.core.statistics import Statistics
 
+BREAK = "\ufdd0"
+"""Where a prompt is cut before it becomes ids, so that no token, a control token least of all, goes across.
+
+A code point that Unicode keeps out of texts. It counts in prompts that are `special` alone.
+"""
+
 _LARGEST_SEED = 2**64 - 1
 
 
@@ -101,7 +107,7 @@ class InfillRequest:
 
 @dataclass(frozen=True, slots=True)
 class TextRequest:
-    """Continue `prompt` as it stands (special tokens in it are text unless `special`)."""
+    """Continue `prompt` as it stands. Control tokens in it are text unless `special`; see BREAK."""
 
     document: str
     prompt: str

@@ -25,6 +25,7 @@ from velospec.core.errors import ChatError
 from velospec.core.messages import Message
 from velospec.core.tools import Tool
 from velospec.models.chat_tools import find_form
+from velospec.models.control_texts import ControlTexts
 from velospec.models.gguf import read_head, token_texts
 from velospec.models.tool_form import ToolForm, plain_message, plain_tools
 from velospec.models.tool_prompt import system_as_user, with_tools
@@ -45,6 +46,7 @@ class ChatFormat:
     template: jinja2.Template
     marks: dict[str, str]  # bos_token and eos_token, where the vocabulary has them
     tools: ToolForm = field(default_factory=ToolForm)  # what the template does about tools
+    control: ControlTexts = field(default_factory=lambda: ControlTexts(set()))
 
     @classmethod
     def for_file(cls, path: Path) -> ChatFormat:
@@ -60,7 +62,7 @@ class ChatFormat:
         ids = {mark: int(scalars[key]) for mark, key in _MARKS.items() if key in scalars}
         texts = token_texts(path, ids.values())
         marks = {mark: texts[token] for mark, token in ids.items() if token in texts}
-        return cls.of(name, source, marks)
+        return replace(cls.of(name, source, marks), control=ControlTexts.of_file(path))
 
     @classmethod
     def of(cls, name: str, source: str, marks: dict[str, str]) -> ChatFormat:
@@ -74,18 +76,24 @@ class ChatFormat:
     def render(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> str:
         """The text after which the model writes its answer to `messages`, control tokens written out.
 
+        Those in the messages' own texts are parted, see `models.control_texts`.
+
         The model is told of `tools` by its own template, or by a text of ours where that knows no tools.
         Raises ChatError where the template refuses them, such as a system message that it has no place for.
         """
         prepared = with_tools(messages, tools, self.tools)
-        listed = plain_tools(tools) if self.tools.lists else []
+        listed = self.control.part(plain_tools(tools)) if self.tools.lists else []
         try:
-            return self.run([plain_message(message, self.tools) for message in prepared], listed)
+            return self.run(self._plain(prepared), listed)
         except ChatError:
             if not tools or self.tools.lists:
                 raise
             prepared = system_as_user(prepared)  # the text of ours is to find a place all the same
-            return self.run([plain_message(message, self.tools) for message in prepared], listed)
+            return self.run(self._plain(prepared), listed)
+
+    def _plain(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
+        plain: list[dict[str, Any]] = [plain_message(message, self.tools) for message in messages]
+        return [self.control.part(message) for message in plain]
 
     def run(
         self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], *, generate: bool = True

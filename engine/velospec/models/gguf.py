@@ -5,6 +5,7 @@ A file of any size opens in milliseconds. Does not know what the keys mean, but 
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,8 @@ from types import MappingProxyType
 from velospec.models.gguf_file import ARRAY, U32, U64, Cursor, Scalar, at_array, damaged, opened, past_strings
 
 TOKENS = "tokenizer.ggml.tokens"
+TYPES = "tokenizer.ggml.token_type"
+CONTROL = 3  # of these types
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,13 @@ def find_tokens(path: Path, wanted: Iterable[str]) -> dict[str, int]:
                 found[text] = token
             cursor.at += length
     return found
+
+
+def tokens_of(path: Path, kind: int) -> list[int]:
+    """The ids of the tokens of type `kind` in the vocabulary of `path`. Raises ModelLoadError as above."""
+    with at_array(path, TYPES) as (cursor, count):
+        kinds = struct.unpack_from(f"<{count}i", cursor.view, cursor.at)
+    return [token for token, found in enumerate(kinds) if found == kind]
 
 
 def token_texts(path: Path, wanted: Iterable[int]) -> dict[int, str]:
