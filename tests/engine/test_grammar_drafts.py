@@ -238,3 +238,12 @@ def test_without_the_grammar_none_of_them_drafts() -> None:
         proposer.begin([65])
         proposer.extend([66])
         assert not proposer.propose(8).ids
+
+
+def test_an_answer_goes_on_where_the_text_before_it_stands() -> None:
+    proposer = GrammarState(VOCABULARY)
+    for before, wanted in (('{"na', b'me": "'), ('{"name": "the fox", "ag', b'e": '), ('{"na', b'me": "')):
+        proposer.use_grammar(COMPILER.start(schema(PERSON, after=before)))
+        proposer.begin(VOCABULARY.encode(before))
+        written = b"".join(VOCABULARY.piece(token) for token in proposer.propose(15).ids)
+        assert written.startswith(wanted)

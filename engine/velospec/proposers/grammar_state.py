@@ -37,6 +37,7 @@ class GrammarState:
         self._vocabulary = vocabulary
         self._encoder = encoder or Encoder(vocabulary)
         self._cuts = Cuts(self._encoder)
+        self._before = (b"", Place())  # a text that stood before an answer, and where it ends
         self._memories: OrderedDict[str, Memory] = OrderedDict()
         self._grammar: GrammarView | None = None
         # What is left of the last draft, as far as it was right.
@@ -61,9 +62,17 @@ class GrammarState:
         self._tail: Sequence[int] = ids[-1:]
         self._mentions = Mentions(self._vocabulary, ids)
         self._states = self._memory.of(self._grammar.key)
-        self._state = self._states.at(Place()).after(self._grammar.before)
+        self._state = self._states.at(self._place_behind(self._grammar.before))
         self._answer = b""
         self._rest, self._guesses = (), ()
+
+    def _place_behind(self, text: bytes) -> Place:
+        """Where `text` ends; what it begins with in common with the last one, typed on, is not read again."""
+        known, place = self._before
+        if not text.startswith(known):
+            known, place = b"", Place()
+        self._before = text, place.follow(text[len(known) :])[0]
+        return self._before[1]
 
     def extend(self, ids: Sequence[int]) -> None:
         if self._grammar is None:
