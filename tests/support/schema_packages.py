@@ -38,7 +38,6 @@ PACKAGES = (
     Package("cyclonedx-python-lib", "11.12.0", "Apache-2.0", "CycloneDX, JSF, SPDX"),
     Package("nbformat", "5.11.1", "BSD-3-Clause", "Jupyter notebooks"),
     Package("openapi-spec-validator", "0.9.0", "Apache-2.0", "OpenAPI"),
-    Package("altair", "6.3.0", "BSD-3-Clause", "Vega-Lite"),
     Package("jsonschema-specifications", "2025.9.1", "MIT", "JSON Schema itself"),
 )
 
