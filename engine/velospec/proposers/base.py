@@ -60,12 +60,8 @@ class GrammarView(Protocol):
     """The text that stands there already, and that the grammar begins with."""
 
     @property
-    def complete(self) -> bool:
-        """Whether nothing but an end token may follow what was decided so far."""
-        ...
-
-    def trim(self, ids: Sequence[int]) -> int:
-        """How many of the draft `ids` are allowed, counted from the first."""
+    def slow_masks(self) -> bool:
+        """Whether `allowed` takes so long that it had better not be asked."""
         ...
 
     def valid(self, ahead: Sequence[int], ids: Sequence[int]) -> int:

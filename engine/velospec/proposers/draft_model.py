@@ -50,6 +50,7 @@ class DraftModel:
         self._backend = backend
         self._clock = clock
         self._target_size = target_size
+        self._piece = backend.vocabulary.piece
         self._stops = backend.vocabulary.control_ids | backend.vocabulary.end_ids
         self._ids: list[int] = []  # prompt and all that was decided
         self._held: list[int] = []  # what the KV cache holds: a part of that, and old drafts
@@ -145,7 +146,7 @@ class DraftModel:
             token, chance = self._choose(self._decode(unread)[-1], drafted)
             survival *= chance
             hopeless = survival < LEAST_SURVIVAL and drafted  # the first id is for the selector to judge
-            if hopeless or token in self._stops or token >= self._target_size:
+            if hopeless or token >= self._target_size or token in self._stops or not self._piece(token):
                 break
             drafted.append(token)
             chances.append(chance)
@@ -160,17 +161,18 @@ class DraftModel:
     def _choose(self, logits: Logits, drafted: Sequence[int]) -> tuple[int, float]:
         """The likeliest id that the grammar allows, and its probability, after the ids `drafted` so far.
 
-        As the verifier does it, a mask is made only where the likeliest of all is not allowed.
+        As the verifier does it, a mask is made only where the likeliest of all is not allowed. Where nothing is,
+        an id that ends the draft.
         """
         token, chance = most_likely(logits)
-        if self._grammar is None or token >= self._target_size or self._grammar.allows(drafted, token):
+        grammar = self._grammar
+        if grammar is None or token >= self._target_size or grammar.allows(drafted, token):
             return token, chance
-        allowed = self._grammar.allowed(drafted)
-        if allowed is None:
-            return token, chance
-        allowed = allowed[allowed < len(logits)]
-        place, chance = most_likely(logits[allowed]) if len(allowed) else (0, 0.0)
-        return (int(allowed[place]) if len(allowed) else token), chance
+        allowed = None if grammar.slow_masks else grammar.allowed(drafted)
+        if allowed is None or not (allowed := allowed[allowed < len(logits)]).size:
+            return self._target_size, 0.0
+        place, chance = most_likely(logits[allowed])
+        return int(allowed[place]), chance
 
     def _decode(self, ids: Sequence[int]) -> Logits:
         started = self._clock()

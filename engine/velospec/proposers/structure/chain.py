@@ -72,7 +72,7 @@ class Chain:
 
     def few(self, most: int) -> list[int]:
         """The ids that the grammar allows next, if these are not more than `most`; else none."""
-        allowed = self._grammar.allowed(self._ids)
+        allowed = None if self._grammar.slow_masks else self._grammar.allowed(self._ids)
         return [] if allowed is None or len(allowed) > most else allowed.tolist()
 
     def forced_behind(self, token: int) -> bytes:

@@ -127,11 +127,6 @@ class States:
         self._shapes: dict[Place, Followers] = {}
         self._ends: dict[Path, float] = {}
 
-    @property
-    def size(self) -> int:
-        """How many states there are."""
-        return len(self._states)
-
     def at(self, place: Place) -> State:
         """The state of `place`; far inside a text, which will not come again, one that learns nothing."""
         known = self._states.get(place)
