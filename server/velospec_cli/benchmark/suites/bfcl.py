@@ -49,8 +49,12 @@ SIZE = _EACH * len(CATEGORIES)
 
 
 def load() -> tuple[Prompt, ...]:
-    """So many prompts of each category, evenly over it, the categories in turn. Raises VeloSpecError."""
-    chosen = [_spread(list(_prompts(category)), _EACH) for category in CATEGORIES]
+    """So many prompts of each category, evenly over it, the categories in turn. Raises VeloSpecError.
+
+    Some questions stand in several categories; here none is asked twice.
+    """
+    asked: set[str] = set()
+    chosen = [_spread(list(_prompts(category)), _EACH, asked) for category in CATEGORIES]
     return tuple(prompt for group in zip(*chosen, strict=True) for prompt in group)
 
 
@@ -99,11 +103,17 @@ def _prompts(category: str) -> Iterator[Prompt]:
     for entry in entries(category):
         turns = [(message["role"], message["content"]) for turn in entry["question"] for message in turn]
         structure = Structure(category, tuple(turns), tools=tools_of(entry), parallel=category == "parallel")
-        yield Prompt(str(entry["id"]), turns[-1][1], structure=structure)
+        yield Prompt(str(entry["id"]), turns[-1][1].rstrip(), structure=structure)
 
 
-def _spread(prompts: list[Prompt], count: int) -> list[Prompt]:
-    return [prompts[index * len(prompts) // count] for index in range(count)]
+def _spread(prompts: list[Prompt], count: int, asked: set[str]) -> list[Prompt]:
+    """`count` of the prompts, from each part of them the first that is not `asked` yet."""
+    chosen = []
+    for index in range(count):
+        part = prompts[index * len(prompts) // count :]
+        chosen.append(next(prompt for prompt in part if prompt.before not in asked))
+        asked.add(chosen[-1].before)
+    return chosen
 
 
 def _file(category: str, progress: Progress) -> Path:
