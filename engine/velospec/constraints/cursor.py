@@ -7,9 +7,10 @@ to be allowed, so that its accepted ids cost one move each and no mask. Knows no
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from velospec.backends.base import Vocabulary
 from velospec.constraints.base import Ids
@@ -57,6 +58,7 @@ class GrammarConstraint:
         self._trimmed: list[tuple[int, ...]] = []  # drafts of this step, as far as they are allowed
         self._mask = np.zeros(-(-self._size // 32), dtype=np.int32)
         self._bits = self._mask.view(np.uint32)
+        self._end_bits = _bits_of(self._end_ids)
         self._masked: tuple[int, ...] | None = None  # which ids ahead the mask is for
         self._ended = False
         self._slow = slow
@@ -204,9 +206,8 @@ class GrammarConstraint:
         self._mask_seconds += _RECENT * (time.perf_counter() - started - self._mask_seconds)
 
     def _mark_ends(self, *, allowed: bool) -> None:
-        for token in self._end_ids:
-            word, bit = self._mask[token >> 5], np.int32(np.uint32(1 << (token & 31)).view(np.int32))
-            self._mask[token >> 5] = word | bit if allowed else word & ~bit
+        words, ends = self._end_bits
+        self._bits[words] = self._bits[words] | ends if allowed else self._bits[words] & ~ends
 
     def _ids(self) -> Ids:
         words = np.flatnonzero(self._bits)
@@ -221,3 +222,11 @@ class GrammarConstraint:
                 ids.append(32 * place + lowest.bit_length() - 1)
                 left ^= lowest
         return np.array(ids, dtype=np.int32)
+
+
+def _bits_of(ids: Iterable[int]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.uint32]]:
+    """The words of a mask that have `ids`, and their bits in each."""
+    bits: dict[int, int] = {}
+    for token in ids:
+        bits[token >> 5] = bits.get(token >> 5, 0) | 1 << (token & 31)
+    return np.array(list(bits), np.intp), np.array(list(bits.values()), np.uint32)

@@ -161,8 +161,8 @@ class DraftModel:
     def _choose(self, logits: Logits, drafted: Sequence[int]) -> tuple[int, float]:
         """The likeliest id that the grammar allows, and its probability, after the ids `drafted` so far.
 
-        As the verifier does it, a mask is made only where the likeliest of all is not allowed. Where nothing is,
-        an id that ends the draft.
+        As the verifier does it, a mask is made only where the likeliest of all is not allowed. Where nothing
+        is allowed, an id that ends the draft.
         """
         token, chance = most_likely(logits)
         grammar = self._grammar
