@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.grammar_cases import (
-    ENGINES,
     GRAMMARS,
     TEXTS,
     VOCABULARY,
@@ -22,6 +21,7 @@ from tests.support.grammar_cases import (
     spellings,
     taken,
 )
+from tests.support.schema_engines import ENGINES
 from tests.support.vocabularies import vocabulary
 from velospec.constraints.compiler import GrammarCompiler
 from velospec.constraints.matcher import Matcher

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from tests.support.grammar_cases import (
-    ENGINES,
     TEXTS,
     VOCABULARY,
     F,
@@ -22,6 +22,7 @@ from tests.support.grammar_cases import (
     tags,
     taken,
 )
+from tests.support.schema_engines import ENGINES
 from velospec.core.errors import GrammarError
 from velospec.core.grammar import LONGEST_WHITESPACE, Grammar, GrammarKind, Tag, Tags, Whitespace
 
@@ -56,6 +57,15 @@ def test_whitespace_is_what_the_policy_says(
     made = compiler(engine).compile(grammar)
     assert [text for text in right if not accepts(made.matcher(), text)] == []
     assert [text for text in wrong if accepts(made.matcher(), text)] == []
+
+
+def test_a_weakened_schema_leaves_out_what_cannot_be_enforced(engine: str) -> None:
+    unique = schema({"type": "array", "items": {"type": "integer"}, "uniqueItems": True})
+    with pytest.raises(GrammarError, match="#/uniqueItems"):
+        compiler(engine).compile(unique)
+    weak = compiler(engine).compile(replace(unique, weaken=True))
+    assert accepts(weak.matcher(), "[1, 1]")
+    assert not accepts(weak.matcher(), '["a"]')
 
 
 @pytest.mark.parametrize(("name", "text"), TEXTS)

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Iterator
-from functools import cache
 
 import numpy as np
-import pytest
 
 from tests.support.grammar_vocabulary import GrammarVocabulary
+from tests.support.schema_engines import grammar_compiler
 from velospec.constraints.compiler import GrammarCompiler
 from velospec.constraints.matcher import CompiledGrammar, Matcher
 from velospec.core.grammar import Grammar, GrammarKind, Tag, Tags, Whitespace
 
 VOCABULARY = GrammarVocabulary()
-ENGINES = ("llguidance", "xgrammar")
 
 
-@cache
 def compiler(engine: str) -> GrammarCompiler:
-    if importlib.util.find_spec(engine) is None:
-        pytest.skip(f"{engine} is not installed")
-    return GrammarCompiler(VOCABULARY, engine)
+    return grammar_compiler(engine, VOCABULARY)
 
 
 def schema(value: object, whitespace: Whitespace = Whitespace.SPACED) -> Grammar:

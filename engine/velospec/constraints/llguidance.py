@@ -175,7 +175,7 @@ def _lark(grammar: Grammar, marks: Mapping[str, int]) -> str:
         case GrammarKind.JSON:
             return f"start: {_json('{}', grammar.whitespace)}\n"
         case GrammarKind.JSON_SCHEMA:
-            return f"start: {_json(grammar.source, grammar.whitespace)}\n"
+            return f"start: {_json(grammar.source, grammar.whitespace, weaken=grammar.weaken)}\n"
         case GrammarKind.EBNF:
             return _from_ebnf(grammar.source)
         case GrammarKind.REGEX:
@@ -188,8 +188,8 @@ def _lark(grammar: Grammar, marks: Mapping[str, int]) -> str:
             return tags_lark(grammar.tags, partial(_json, whitespace=grammar.whitespace), marks)
 
 
-def _json(schema: str, whitespace: Whitespace) -> str:
-    prepared = check_schema(schema)
+def _json(schema: str, whitespace: Whitespace, *, weaken: bool = False) -> str:
+    prepared = check_schema(schema, weaken=weaken)
     return "%json " + json.dumps({**prepared.schema, "x-guidance": _SEPARATORS[whitespace]})
 
 

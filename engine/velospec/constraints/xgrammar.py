@@ -176,7 +176,7 @@ def _ebnf(grammar: Grammar, vocabulary: Vocabulary) -> str:
         case GrammarKind.JSON:
             return json_of("{}")
         case GrammarKind.JSON_SCHEMA:
-            return json_of(grammar.source)
+            return json_of(grammar.source, weaken=grammar.weaken)
         case GrammarKind.EBNF:
             return for_xgrammar(grammar.source)
         case GrammarKind.REGEX:
@@ -189,8 +189,8 @@ def _ebnf(grammar: Grammar, vocabulary: Vocabulary) -> str:
             return tags_ebnf(grammar.tags, json_of, marks_in(grammar.tags.literals, vocabulary))
 
 
-def _json(schema: str, whitespace: Whitespace) -> str:
-    return schema_ebnf(check_schema(schema).schema, whitespace)
+def _json(schema: str, whitespace: Whitespace, *, weaken: bool = False) -> str:
+    return schema_ebnf(check_schema(schema, weaken=weaken).schema, whitespace)
 
 
 def _within(seconds: float, work: Callable[[], T]) -> T:

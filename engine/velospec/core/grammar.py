@@ -84,3 +84,4 @@ class Grammar:
     after: str = ""
     tags: Tags | None = None  # of the kind TAGS
     part: bool = False
+    weaken: bool = False  # of JSON_SCHEMA: leave out what cannot be enforced; whoever asks checks the answer
