@@ -18,7 +18,7 @@ from velospec.proposers.structure.basis import PRIORS, Basis
 from velospec.proposers.structure.chain import Chain
 from velospec.proposers.structure.cuts import Cuts
 from velospec.proposers.structure.encoding import Encoder
-from velospec.proposers.structure.json_place import Place
+from velospec.proposers.structure.json_place import LONGEST, Mode, Place
 from velospec.proposers.structure.mentions import Mentions
 from velospec.proposers.structure.states import Memory
 from velospec.proposers.structure.walk import Walk
@@ -92,6 +92,9 @@ class GrammarState:
     def propose(self, limit: int) -> Draft:
         if self._grammar is None or limit < 1:
             return EMPTY
+        place = self._state.place
+        if place.mode is Mode.STRING and len(place.written) >= LONGEST:
+            return EMPTY  # prose, of which others may know something
         if len(self._rest) < _ENOUGH:
             self._walk(self._grammar, limit)
         if not self._rest:

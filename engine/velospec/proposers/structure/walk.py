@@ -128,10 +128,11 @@ class Walk:
     def _string(self) -> bool:
         written = self._state.place.written
         if not written:
-            return any(self._copy(name, b"", Basis.NAME) for name in self._unused_names()[:_NAMES_TRIED])
+            unused = [name for name in self._mentions.names if name not in self._answer][:_NAMES_TRIED]
+            return any(self._copy(name, b"", Basis.NAME) for name in unused)
         if written == self._copied:
             return self._add((b'"', Basis.TEXT_END))
-        longer = next((name for name in self._unused_names() if name.startswith(written)), b"")
+        longer = next((name for name in self._mentions.names if name.startswith(written)), b"")
         if len(longer) > len(written):
             return self._copy(longer, written, Basis.REST)
         rest = self._mentions.rest(written)
@@ -146,9 +147,6 @@ class Walk:
             return False
         self._copied = value[-LONGEST:]
         return True
-
-    def _unused_names(self) -> list[bytes]:
-        return [name for name in self._mentions.names if name not in self._answer]
 
     def _used(self) -> set[int]:
         """The places of numbers of the request that the answer has already."""
