@@ -3,9 +3,9 @@
 A tokenizer joins letters to tokens by what stands around them. So the text is encoded together with the last
 bytes before it, and what does not begin where those end is no draft: there the model has already gone another
 way. Most tokenizers part a text before the space in front of a word and behind a run of letters, and many
-between digits or letters and signs. Where one does so with a sample, texts are put together of words whose ids
-are known from what was read: a tokenizer that compiles its rules anew for each text takes as long for a few
-letters as all else in a step. Knows nothing of languages.
+between digits or letters and signs. Where one does so with a sample, texts are put together of words whose
+ids are known from what was read: a tokenizer that compiles its rules anew for each text takes as long for a
+few letters as all else in a step. Knows nothing of languages.
 """
 
 from __future__ import annotations
