@@ -1,4 +1,4 @@
-"""A proposer whose drafts take time, asked in every step for no more ids than a policy without costs takes."""
+"""A proposer whose drafts take time, asked in every step for no more ids than a policy without costs."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ class Choice(NamedTuple):
     """What the target chose in one row.
 
     `margin` is its largest logit minus the next among the ids that could be chosen there, after penalties and
-    before the temperature; infinite where no other could be. The greedy verifier gives the least that it can be
-    where a constraint may forbid the runner-up: to find out takes a mask.
+    before the temperature; infinite where no other could be. The greedy verifier gives the least that it can
+    be where a constraint may forbid the runner-up: to find out takes a mask.
     """
 
     token: int
