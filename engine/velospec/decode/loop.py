@@ -61,6 +61,8 @@ class Loop:
         # Told apart once: to ask a protocol takes 20 microseconds.
         self._costly = {found.name: found for found in proposers if isinstance(found, Costly)}
         self._watching = [found for found in proposers if isinstance(found, Watching)]
+        self._by_language = [found for found in proposers if isinstance(found, LanguageAware)]
+        self._by_grammar = [found for found in proposers if isinstance(found, GrammarAware)]
         self._selector = selector
         self._max_draft = max_draft
         self._pace = Pace(prefill_chunk)
@@ -107,12 +109,12 @@ class Loop:
         """Have the proposers read the prompt too."""
         self._selector.begin()
         if job.speculate:
-            for proposer in self._proposers.values():
-                if isinstance(proposer, LanguageAware):
-                    proposer.use_language(job.language)
-                if isinstance(proposer, GrammarAware):
-                    proposer.use_grammar(job.grammar if job.trims else None)
-                proposer.begin(job.prompt)
+            for proposer in self._by_language:
+                proposer.use_language(job.language)
+            for aware in self._by_grammar:
+                aware.use_grammar(job.grammar if job.trims else None)
+            for reader in self._proposers.values():
+                reader.begin(job.prompt)
 
     def _step(self, job: Job, pending: int) -> Verdict:
         context = len(job.slot.ids)
