@@ -80,3 +80,17 @@ def test_texts_that_begin_inside_a_character_stand_alone() -> None:
     known = ScriptedVocabulary()
     assert Encoder(known).after([0xC3], 0, b"a", 1) == (ord("a"),)
     assert Encoder(known).after([ord("a")], 0, b"\xc3", 1) == ()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_text_cut_within_a_character_is_spelled_all_the_same(name: str) -> None:
+    known = vocabulary(name)
+    encoder = Encoder(known)
+    data = 'a "größe" 👩‍👩‍👧 é漢'.encode()
+    for start in range(len(data)):
+        before = known.encode(data[:start].decode(errors="ignore"))[-1:]
+        for end in range(start + 1, min(start + 9, len(data)) + 1):
+            ids = encoder.behind(before, data[start:end])
+            spelled = b"".join(map(known.piece, ids))
+            assert spelled.lstrip(b" ") in {data[start:end].lstrip(b" "), b""}
+            assert ids or name == "llama-spm" or data[start:end].isspace()

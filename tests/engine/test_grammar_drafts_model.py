@@ -46,6 +46,9 @@ GRAMMARS = {
     "flexible": Grammar(GrammarKind.JSON_SCHEMA, json.dumps(ORDER), Whitespace.FLEXIBLE),
     "points": Grammar(GrammarKind.JSON_SCHEMA, json.dumps({"type": "array", "items": POINT, "maxItems": 4})),
     "json": Grammar(GrammarKind.JSON),
+    # Characters that the vocabulary, or the model by itself, cuts into tokens of part of one.
+    "letters": Grammar(GrammarKind.JSON_SCHEMA, json.dumps({"const": 17 * "é" + "ß漢字" + 2 * "👩‍👩‍👧‍👦"})),
+    "endings": Grammar(GrammarKind.JSON_SCHEMA, json.dumps({"enum": ["größe ä", "größe ö", "größe ü"]})),
     "regex": Grammar(GrammarKind.REGEX, "order: [0-9]{1,3} (boxes|pallets) of [a-z ]{3,20}"),
 }
 PROMPT = (

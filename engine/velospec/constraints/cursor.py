@@ -185,7 +185,9 @@ class GrammarConstraint:
         self._consume(ids[moved:])
 
     def _consume(self, ids: Sequence[int]) -> None:
-        if ids and self._matcher.consume(ids) < len(ids):
+        read = self._matcher.consume(ids) if ids else 0
+        if read < len(ids):
+            self._matcher.rollback(read)
             raise BackendError(
                 "The grammar engine refuses a token that its own mask allowed.",
                 "Report this with the grammar; another one may work until it is mended.",

@@ -60,8 +60,11 @@ class Chain:
 
         False, and nothing added, where it does not, or where no ids are found for the text.
         """
-        ids = self._encoded(self._text + b"".join([text for text, _, _ in parts]))
-        if not ids or not (sure or self._grammar.valid(self._settled, ids) == len(ids)):
+        whole = self._text + b"".join([text for text, _, _ in parts])
+        ids = self._encoded(whole)
+        if not ids or not (
+            self._spelled(ids) == whole if sure else self._grammar.valid(self._settled, ids) == len(ids)
+        ):
             return False
         for text, evidence, prior in parts:
             self._text += text
@@ -99,6 +102,9 @@ class Chain:
 
     def _encoded(self, text: bytes) -> tuple[int, ...]:
         return self._cuts.apply(self._encoder.behind(self._settled or self._tail, text))
+
+    def _spelled(self, ids: Sequence[int]) -> bytes:
+        return b"".join([self._piece(token) for token in ids])
 
     def _settle(self) -> None:
         """Tell the ids of the text by its parts."""

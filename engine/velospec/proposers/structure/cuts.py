@@ -50,4 +50,5 @@ class Cuts:
         whole, beginning = self._encoder.piece(token), self._encoder.piece(best.token)
         if not whole.startswith(beginning):
             return (token,)
-        return (best.token, *self._encoder.behind((best.token,), whole[len(beginning) :]))
+        rest = self._encoder.behind((best.token,), whole[len(beginning) :])
+        return (best.token, *rest) if rest else (token,)

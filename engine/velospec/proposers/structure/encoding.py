@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 from velospec.backends.base import Vocabulary
 
@@ -84,9 +85,23 @@ class Encoder:
     def behind(self, ids: Sequence[int], text: bytes) -> tuple[int, ...]:
         """The ids of all of `text`, as if it began a word behind `ids`.
 
-        A vocabulary that begins each text with a space (SentencePiece) has to see what stands before it.
+        A vocabulary that begins each text with a space (SentencePiece) has to see what stands before it. Bytes of
+        characters that `text` begins or ends within are ids of their own.
         """
-        return self.after((), 0, text, len(text)) or self.after(ids, 1, text, len(text))
+        head, whole, tail = _characters(text)
+        single = [self._single.get(byte) for byte in (*head, *tail)]
+        before: Sequence[int] = () if head else ids
+        inside = self.after((), 0, whole, len(whole)) or self.after(before, 1, whole, len(whole))
+        found = [token for token in single if token is not None]
+        if len(found) < len(single) or (whole and not inside):
+            return ()
+        return (*found[: len(head)], *inside, *found[len(head) :])
+
+    @cached_property
+    def _single(self) -> dict[int, int]:
+        """The ids of single bytes; read when text was first cut within a character."""
+        pieces = ((self.piece(token), token) for token in range(self._vocabulary.size))
+        return {piece[0]: token for piece, token in pieces if len(piece) == 1}
 
     def _before(self, ids: Sequence[int], open_bytes: int) -> bytes:
         before = b""
@@ -111,6 +126,20 @@ class Encoder:
         if len(self._words) >= _MOST_KEPT:
             self._words.clear()
         self._words[word] = ids
+
+
+def _characters(text: bytes) -> tuple[bytes, bytes, bytes]:
+    """What `text` has of a character that began before it, whole characters, and the beginning of one."""
+    start = next((place for place, byte in enumerate(text[:3]) if not _goes_on(byte)), min(3, len(text)))
+    end = len(text)
+    back = next((back for back in range(1, min(3, end - start) + 1) if not _goes_on(text[end - back])), 0)
+    if back and text[end - back] >= (0, 0xC0, 0xE0, 0xF0)[back]:  # a character of more bytes than these
+        end -= back
+    return text[:start], text[start:end], text[end:]
+
+
+def _goes_on(byte: int) -> bool:
+    return byte & 0xC0 == 0x80
 
 
 def encode_behind(
