@@ -85,8 +85,8 @@ class Encoder:
     def behind(self, ids: Sequence[int], text: bytes) -> tuple[int, ...]:
         """The ids of all of `text`, as if it began a word behind `ids`.
 
-        A vocabulary that begins each text with a space (SentencePiece) has to see what stands before it. Bytes of
-        characters that `text` begins or ends within are ids of their own.
+        A vocabulary that begins each text with a space (SentencePiece) has to see what stands before it.
+        Bytes of characters that `text` begins or ends within are ids of their own.
         """
         head, whole, tail = _characters(text)
         single = [self._single.get(byte) for byte in (*head, *tail)]
