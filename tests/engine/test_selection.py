@@ -349,3 +349,23 @@ def test_drafts_that_are_always_wrong_lose_little_time() -> None:
         spent += cost.seconds(len(chosen) + 1)
     # Each comes from a proposer that nothing is known of: only the guard stands against them.
     assert 101 < spent < 107
+
+
+def test_what_a_step_takes_besides_speaks_for_longer_drafts() -> None:
+    """Two rows take as long as two single ones, but each step takes as long again: one step is less than two."""
+    selector = Selector(Acceptance(), SteepCost())
+    draft = Draft((1, 2), "a", prior=0.9)
+    assert selector.choose([draft]) == EMPTY
+    for _ in range(50):
+        selector.spent(1.0)
+    assert len(selector.choose([draft])) > 0
+
+
+def test_a_stall_hardly_counts_as_what_steps_take() -> None:
+    steady, stalled = (Selector(Acceptance(), SteepCost()) for _ in range(2))
+    for selector in (steady, stalled):
+        for _ in range(50):
+            selector.spent(0.001)
+    stalled.spent(1000.0)
+    draft = Draft((1, 2), "a", prior=0.9)
+    assert stalled.choose([draft]) == steady.choose([draft]) == EMPTY

@@ -45,6 +45,9 @@ class FixedK:
     def observe(self, drafts: Sequence[Draft], verdict: Verdict, context: int, seconds: float) -> None:  # noqa: ARG002  (a protocol)
         self.cost.observe(max(len(verdict.draft) + 1, self._min_rows), context, seconds)
 
+    def spent(self, seconds: float) -> None:
+        """A length that is fixed does not depend on it."""
+
     def length(self) -> int:
         """The most ids of the next draft."""
         return self._length

@@ -62,3 +62,7 @@ class Policy(Protocol):
     def observe(self, drafts: Sequence[Draft], verdict: Verdict, context: int, seconds: float) -> None:
         """Take note of what was decided after `drafts` were offered, and of the seconds that scoring took."""
         ...
+
+    def spent(self, seconds: float) -> None:
+        """Take note of what a step took beside scoring."""
+        ...

@@ -1,8 +1,9 @@
 """Which draft to score and how much of it: the one that brings the most tokens per second.
 
-A draft cut to n ids is expected to yield 1 + p1 + p1 p2 + ... + p1...pn tokens in the time of n + 1 rows.
-Against it stands no draft at all: one token in the time of one row. Where exact mode scores no fewer than
-two rows, the second row costs nothing extra and takes the best guess there is.
+A draft cut to n ids is expected to yield 1 + p1 + p1 p2 + ... + p1...pn tokens in the time of n + 1 rows, and
+of all that a step takes besides, which does not depend on n: fewer steps save that too. Against it stands no
+draft at all: one token in the time of one row. Where exact mode scores no fewer than two rows, the second row
+costs nothing extra and takes the best guess there is.
 
 The draft and length that look best are, on average, those whose chances were estimated too high. So the odds
 of each id count for less than estimated, and an uncertain draft has to earn its rows; for less still in a
@@ -26,6 +27,9 @@ CAUTION = 0.7
 with 0.6 the mean falls, with 1 the answers that drafts help least."""
 
 
+_RECENT = 0.05  # weight of the newest step in the running average of what steps take beside scoring
+
+
 class Selector:
     """The policy that chooses by expected tokens per second."""
 
@@ -34,6 +38,7 @@ class Selector:
         self.cost = cost
         self._min_rows = min_rows
         self._guard = Guard()
+        self._own = 0.0  # seconds that a step takes beside scoring, a running average
 
     def begin(self) -> None:
         """A request begins."""
@@ -50,7 +55,10 @@ class Selector:
         `context` is the number of positions in the KV cache, which the cost depends on.
         """
         longest = max((len(draft.ids) for draft in drafts), default=0)
-        seconds = [self.cost.seconds(max(rows, self._min_rows), context) for rows in range(1, longest + 2)]
+        seconds = [
+            self._own + self.cost.seconds(max(rows, self._min_rows), context)
+            for rows in range(1, longest + 2)
+        ]
         best, best_length, best_rate = EMPTY, 0, 1 / seconds[0]
         for draft in drafts:
             length, rate = self._best_length(draft, drafts, seconds, best_rate)
@@ -66,6 +74,11 @@ class Selector:
         steps = self.cost.seconds(rows, context) / self.cost.seconds(self._min_rows, context)
         self._guard.note(verdict.accepted + 1, steps)
         self.cost.observe(rows, context, seconds)
+
+    def spent(self, seconds: float) -> None:
+        """Take note of what a step took beside scoring; a stall counts for no more than twice the usual."""
+        usual = self._own or seconds
+        self._own = usual + _RECENT * (min(seconds, 2 * usual) - usual)
 
     def _best_length(
         self, draft: Draft, drafts: Sequence[Draft], seconds: Sequence[float], least: float

@@ -144,6 +144,8 @@ class Loop:
             density=density,
         )
         job.tally.step(step)
+        if job.speculate:
+            self._selector.spent(step.propose_seconds + step.decide_seconds)
         if job.on_step is not None:
             job.on_step(step)
         return verdict
