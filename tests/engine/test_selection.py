@@ -352,7 +352,7 @@ def test_drafts_that_are_always_wrong_lose_little_time() -> None:
 
 
 def test_what_a_step_takes_besides_speaks_for_longer_drafts() -> None:
-    """Two rows take as long as two single ones, but each step takes as long again, and one is less than two."""
+    """Two rows take as long as two single ones, but a step takes as long again, and one is less than two."""
     selector = Selector(Acceptance(), SteepCost())
     draft = Draft((1, 2), "a", prior=0.9)
     assert selector.choose([draft]) == EMPTY
