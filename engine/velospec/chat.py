@@ -13,14 +13,16 @@ Imports neither an engine nor the native library.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from velospec.constraints.schema import check_schema
+from velospec.constraints.schema_source import Schema, schema_text
 from velospec.constraints.tools import closed, tool_grammar
 from velospec.constraints.validation import violations
+from velospec.core.checks import require, require_all
 from velospec.core.errors import SettingsError
 from velospec.core.grammar import Grammar, GrammarKind
 from velospec.core.messages import Message
@@ -143,7 +145,7 @@ class Chat:
         tools: Sequence[Tool] = (),
         choice: ToolChoice = _AUTO,
         grammar: Grammar | None = None,
-        schema: Mapping[str, Any] | str | None = None,
+        schema: Schema | None = None,
         limits: Limits | None = None,
         sampling: Sampling | None = None,
         document: str = "chat",
@@ -156,7 +158,7 @@ class Chat:
             tools: What the model may call.
             choice: Whether it has to, and which; with NONE it is not told of the tools.
             grammar: What the answer has to obey, instead of tools.
-            schema: As a grammar, a JSON Schema as a map or as JSON text.
+            schema: As a grammar, a JSON Schema as a dict, as JSON text or as a path; see `schema_grammar`.
             limits: When to stop.
             sampling: How tokens are chosen; greedily if not given.
             document: Names the cache that the conversation is kept in.
@@ -165,8 +167,14 @@ class Chat:
         Raises:
             ChatError: the model's template does not take the messages.
             GrammarError: a schema cannot be enforced.
-            SettingsError: both tools that may be called and a grammar are given.
+            SettingsError: both tools that may be called and a grammar are given, there is no message, or an
+                argument is of the wrong type.
         """
+        require_all("messages", messages, Message, 'Write [Message("user", …)], or use read_messages.')
+        if not messages:
+            raise SettingsError("There is no message to answer.", 'Write [Message("user", …)].')
+        require_all("tools", tools, Tool, "Use read_tools, which makes tools of OpenAI's JSON.")
+        require("choice", choice, ToolChoice, 'Use read_choice("required", tools), or write ToolChoice(…).')
         if schema is not None:
             grammar = schema_grammar(schema)
         style = self.format.tools.style
@@ -189,12 +197,12 @@ class Chat:
         return Question(request, able, style if calls is not None else None)
 
 
-def schema_grammar(schema: Mapping[str, Any] | str) -> Grammar:
-    """The grammar of JSON that obeys `schema`, a map or JSON text.
+def schema_grammar(schema: Schema) -> Grammar:
+    """The grammar of JSON that obeys `schema`: a dict, JSON text, or the path of a file with it.
 
     Objects have no properties but those that it names, unless it says so itself (`constraints.tools.closed`).
-    Raises GrammarError, which names what cannot be enforced, and where.
+    Raises GrammarError, which names what cannot be enforced, and where; SettingsError where it is no schema.
     """
-    source = closed(schema if isinstance(schema, str) else json.dumps(schema, ensure_ascii=False))
+    source = closed(schema_text(schema))
     check_schema(source)
     return Grammar(GrammarKind.JSON_SCHEMA, source)

@@ -279,7 +279,7 @@ class Engine:
         self._decoder.slots.forget(document)
 
     def close(self) -> None:
-        """Keep what was learned of the speed, and free the model. Idempotent."""
+        """Keep what was learned of the speed, and free the model; it then raises BackendError. Idempotent."""
         if self._profile is not None and self.statistics.steps:
             self._profile.save(self.model.folder)
             self._profile = None

@@ -13,7 +13,6 @@ included. For all that the engine can do, use `Engine`.
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,12 +20,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from velospec.chat import schema_grammar
 from velospec.configurations import Config, drafting_of
+from velospec.constraints.schema_source import Schema
 from velospec.constraints.tools import tool_grammar
 from velospec.control.adaptive_k import length_for
 from velospec.core.cancellation import CancelToken
 from velospec.core.errors import SettingsError
-from velospec.core.grammar import Grammar, GrammarKind
 from velospec.core.messages import Message
 from velospec.core.openai_json import read_tools
 from velospec.core.request import Completion, Limits, TextRequest
@@ -37,11 +37,7 @@ from velospec.models.calls import read_answer
 from velospec.models.chat import ChatFormat
 from velospec.models.named import find_model
 
-Schema = Mapping[str, Any] | Sequence[Any] | bool | str | Path
-"""A JSON Schema: as Python values, as JSON text, or as the path of a file with it."""
-
 _DOCUMENT = "velospec"
-_JSON_SCHEMA = re.compile(r"\s*([{\[]|(true|false)\s*\Z)")  # what no path looks like
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +116,8 @@ class VeloSpec:
         Args:
             prompt: Text as the model is to read it; with `tools`, a question, which the model's chat template
                 is put around.
-            schema: JSON Schema that the answer has to obey.
+            schema: JSON Schema that the answer has to obey: a dict, JSON text, or the path of a file with it.
+                Objects have no properties but those that it names, unless it says so itself.
             tools: Functions in OpenAI's form: the answer is calls of them, one or more, and nothing else.
             max_tokens: Most tokens of the answer.
 
@@ -136,7 +133,7 @@ class VeloSpec:
         if tools is not None:
             request = self._asking(prompt, read_tools(tools), limits)
         else:
-            grammar = None if schema is None else Grammar(GrammarKind.JSON_SCHEMA, schema_text(schema))
+            grammar = None if schema is None else schema_grammar(schema)
             request = TextRequest(_DOCUMENT, prompt, limits, grammar=grammar)
         if self.config == Config.C1:
             request = replace(request, grammar=None)
@@ -197,21 +194,6 @@ class VeloSpec:
         if self.config == Config.AUTO:
             return len(step.verdict.draft)
         return length_for(step.density) if self.config == Config.C4 else self._width
-
-
-def schema_text(schema: Schema) -> str:
-    """The JSON text of `schema`. Raises SettingsError where it names a file that cannot be read."""
-    if isinstance(schema, str) and not _JSON_SCHEMA.match(schema):
-        schema = Path(schema)
-    if isinstance(schema, Path):
-        try:
-            return schema.expanduser().read_text("utf-8")
-        except (OSError, ValueError) as error:
-            raise SettingsError(
-                f"The schema {schema} cannot be read: {error}.",
-                "Give a path, JSON text, or the schema as a dict.",
-            ) from error
-    return schema if isinstance(schema, str) else json.dumps(schema)
 
 
 def _json(text: str) -> Any:

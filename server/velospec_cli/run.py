@@ -18,14 +18,16 @@ from rich.console import Console
 from rich.status import Status
 
 from velospec.chat import AnswerReader, ChatFinish, Question
+from velospec.core.errors import ContextError
 from velospec.core.request import Completion, InfillRequest, Limits, Sampling, TextRequest
 from velospec.daemon.client import DaemonClient, EventKind, run_sync
 from velospec.daemon.codec import to_plain
 from velospec.daemon.protocol import Event
 from velospec.models.store import InstalledModel
 from velospec_cli import run_options as options
+from velospec_cli.run_files import STDIN
 from velospec_cli.run_request import Cursor, How, chat_question, cursor_request, model_for, raw_request
-from velospec_cli.run_structure import AnswerLines, answer_plain, structure_of
+from velospec_cli.run_structure import AnswerLines, Structure, answer_plain, structure_of
 from velospec_cli.statistics_view import request_view
 
 _GREEDY = Sampling()
@@ -70,6 +72,7 @@ def run(  # noqa: PLR0913 - each is an option of the command
         repetition_penalty=repetition_penalty,
         seed=seed,
     )
+    _require_one_reader(prompt, schema, grammar, tools)
     structure = structure_of(
         schema=schema,
         json_value=json_value,
@@ -84,20 +87,49 @@ def run(  # noqa: PLR0913 - each is an option of the command
     with _Output(silent=as_json) as output:
         lines = AnswerLines(output.write)
         reader = AnswerReader(question, lines)
-        completion = run_sync(
-            lambda client: _ask(client, request, chosen.name, reader.feed),
-            name="velospec run",
-            on_event=output.on_event,
-        )
+        try:
+            completion = run_sync(
+                lambda client: _ask(client, request, chosen.name, reader.feed),
+                name="velospec run",
+                on_event=output.on_event,
+            )
+        except ContextError as error:
+            raise ContextError(error.cause, _room_remedy(structure)) from error
         answer = reader.close(completion)
         lines.close(complete=all(call.complete for call in answer.tool_calls))
     if as_json:
         calls = {} if question is None or question.style is None else answer_plain(answer)
         typer.echo(json.dumps({"model": chosen.name, **to_plain(completion), **calls}, indent=2))
-    if answer.finish is ChatFinish.LENGTH and not structure.free:
-        Console(stderr=True, highlight=False).print(f"The answer was cut short by --max-tokens {max_tokens}.")
+    if answer.finish is ChatFinish.LENGTH and (told := _cut(completion, max_tokens, structure)):
+        Console(stderr=True, highlight=False).print(told, soft_wrap=True)
     if stats:
         Console(stderr=True, highlight=False).print("", request_view(completion.statistics))
+
+
+def _require_one_reader(*given: str | Path | None) -> None:
+    """Raises typer.BadParameter where two options are to be read from standard input."""
+    if [str(each) for each in given].count(STDIN) > 1:
+        raise typer.BadParameter("Only one option can be read from standard input.")
+
+
+def _cut(completion: Completion, max_tokens: int, structure: Structure) -> str:
+    """What to tell of an answer that was cut short; nothing of a free text that is as long as was wanted."""
+    counts = completion.statistics
+    if counts.new_tokens < max_tokens:
+        # The last token that is decided takes no place.
+        context = counts.prompt_tokens + counts.new_tokens - 1
+        return (
+            f"The answer was cut short after {counts.new_tokens} tokens: "
+            f"with the prompt, it fills the model's context of {context}."
+        )
+    return "" if structure.free else f"The answer was cut short by --max-tokens {max_tokens}."
+
+
+def _room_remedy(structure: Structure) -> str:
+    """What to do about a prompt that does not fit: the tools are a part of it."""
+    able = structure.choice.among(structure.tools)
+    what = f"fewer --tools, of which there are {len(able)}, or a shorter" if able else "a shorter"
+    return f"Give {what} --prompt. In Python, Engine.open(model, context=…) takes longer ones."
 
 
 def _cursor(file: Path | None, line: int | None, column: int | None) -> Cursor | None:

@@ -35,7 +35,7 @@ Seed = Annotated[
     int | None, typer.Option(help="The same seed draws the same text again; a new one if left out.")
 ]
 Schema = Annotated[
-    str | None, typer.Option(metavar="FILE|JSON", help="Answer with JSON that obeys this JSON Schema.")
+    str | None, typer.Option(metavar="FILE|JSON|-", help="Answer with JSON that obeys this JSON Schema.")
 ]
 JsonValue = Annotated[bool, typer.Option("--json-value", help="Answer with one JSON value, whichever.")]
 Regex = Annotated[
@@ -43,15 +43,18 @@ Regex = Annotated[
 ]
 GrammarFile = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Answer with a text of this grammar, in llama.cpp's notation."),
+    typer.Option(metavar="FILE|-", help="Answer with a text of this grammar, in llama.cpp's notation."),
 ]
 Tools = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Let the model call these functions: a list in OpenAI's JSON."),
+    typer.Option(metavar="FILE|-", help="Let the model call these functions: a list in OpenAI's JSON."),
 ]
 ToolChoiceText = Annotated[
     str | None,
-    typer.Option(metavar="auto|none|required|NAME", help="Whether it has to call one, and which."),
+    typer.Option(
+        metavar="auto|none|required|NAME|JSON",
+        help="Whether it has to call one, and which; JSON is read as OpenAI's API has it.",
+    ),
 ]
 Parallel = Annotated[bool, typer.Option(help="Whether it may call several in one answer.")]
 Drafts = Annotated[bool, typer.Option(help="Whether to draft; the text is the same.")]

@@ -5,7 +5,6 @@ Reads files and standard input; knows nothing of how answers come about or are s
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,10 +14,8 @@ from velospec.core.errors import ModelNotFoundError, VeloSpecError
 from velospec.core.messages import Message
 from velospec.core.request import InfillRequest, Limits, Sampling, TextRequest
 from velospec.models.store import InstalledModel, ModelStore
+from velospec_cli.run_files import STDIN, read_text
 from velospec_cli.run_structure import Structure
-
-STDIN = "-"
-"""The prompt that stands for all of standard input."""
 
 _DOCUMENT = "velospec-run"
 _SMALLEST = {"chat": "smollm2-135m-instruct", "completion": "smollm2-135m-fim"}
@@ -71,7 +68,7 @@ def chat_question(prompt: str, how: How, model: InstalledModel) -> Question:
 
 def cursor_request(cursor: Cursor, how: How) -> InfillRequest:
     """Complete at `cursor`. Raises VeloSpecError where the file has no such place."""
-    text = _read(cursor.file)
+    text = read_text(cursor.file)
     index = _index(text, cursor)
     return InfillRequest(
         _DOCUMENT, text[:index], text[index:], cursor.file.name, how.limits, how.speculate, how.sampling
@@ -96,17 +93,7 @@ def model_for(roles: Sequence[str], name: str | None) -> InstalledModel:
 
 
 def _given(prompt: str) -> str:
-    return sys.stdin.read() if prompt == STDIN else prompt
-
-
-def _read(file: Path) -> str:
-    """The text of `file` with LF line ends. Raises VeloSpecError."""
-    try:
-        return file.read_text("utf-8")
-    except UnicodeDecodeError as error:
-        raise VeloSpecError(f"{file} is not text in UTF-8.", "Choose a text file.") from error
-    except OSError as error:
-        raise VeloSpecError(f"{file} cannot be read: {error.strerror}.", "Check the path.") from error
+    return read_text(STDIN) if prompt == STDIN else prompt
 
 
 def _index(text: str, cursor: Cursor) -> int:

@@ -19,6 +19,7 @@ from velospec.core.grammar import Grammar, GrammarKind
 from velospec.core.openai_json import read_choice, read_tools
 from velospec.core.tools import Tool, ToolChoice
 from velospec.models.calls import Delta
+from velospec_cli.run_files import STDIN, named, read_text
 
 _WORDS = ("auto", "none", "required")
 
@@ -53,16 +54,16 @@ def structure_of(  # noqa: PLR0913 - each is an option of the command
     if tools is None and (tool_choice is not None or not parallel):
         raise typer.BadParameter("--tool-choice and --no-parallel are about --tools.")
     if schema is not None:
-        return Structure(schema_grammar(_json_text(schema)))
+        return Structure(schema_grammar(read_text(STDIN) if schema == STDIN else schema))
     if json_value:
         return Structure(Grammar(GrammarKind.JSON))
     if regex is not None:
         return Structure(Grammar(GrammarKind.REGEX, regex))
     if grammar is not None:
-        return Structure(Grammar(GrammarKind.EBNF, _read(grammar)))
+        return Structure(Grammar(GrammarKind.EBNF, read_text(grammar)))
     if tools is None:
         return Structure()
-    found = read_tools(_parsed(_read(tools), tools))
+    found = read_tools(_parsed(read_text(tools), named(tools)))
     return Structure(tools=found, choice=read_choice(_choice(tool_choice), found, parallel=parallel))
 
 
@@ -125,22 +126,8 @@ def _choice(text: str | None) -> Any:
     return {"type": "function", "name": text}
 
 
-def _json_text(given: str) -> str:
-    """The JSON text that `given` is or that its file holds."""
-    return given if given.lstrip().startswith(("{", "true", "false")) else _read(Path(given))
-
-
-def _parsed(text: str, where: object) -> Any:
+def _parsed(text: str, where: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
         raise VeloSpecError(f"{where} is not JSON: {error}.", "Mend it, or give another file.") from error
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text("utf-8")
-    except UnicodeDecodeError as error:
-        raise VeloSpecError(f"{file} is not text in UTF-8.", "Choose a text file.") from error
-    except OSError as error:
-        raise VeloSpecError(f"{file} cannot be read: {error.strerror}.", "Check the path.") from error

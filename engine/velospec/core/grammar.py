@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from velospec.core.checks import choice, require, require_all
+
 
 class GrammarKind(StrEnum):
     """The notation of a grammar's source."""
@@ -41,6 +43,10 @@ class Tag:
     schema: str  # JSON Schema as JSON text
     end: str
 
+    def __post_init__(self) -> None:
+        for name in ("begin", "schema", "end"):
+            require(f"Tag.{name}", getattr(self, name), str, "Give it as text; of a schema, its JSON.")
+
 
 @dataclass(frozen=True, slots=True)
 class Tags:
@@ -62,6 +68,10 @@ class Tags:
     opening: str = ""
     closing: str = ""
 
+    def __post_init__(self) -> None:
+        require_all("Tags.tags", self.tags, Tag, "Write Tag(begin, schema, end) for each kind of call.")
+        object.__setattr__(self, "tags", tuple(self.tags))
+
     @property
     def literals(self) -> tuple[str, ...]:
         """Every literal text."""
@@ -76,6 +86,8 @@ class Grammar:
     `after` is what stands before the answer already and belongs to the text that the grammar is for, such as
     the beginning of a file that is to be completed. A `part` may also end wherever the model by itself
     would: what is written is then the beginning of a text that obeys, which others go on with.
+
+    Raises SettingsError for a field of the wrong type, or a kind or whitespace that there is not.
     """
 
     kind: GrammarKind
@@ -85,3 +97,14 @@ class Grammar:
     tags: Tags | None = None  # of the kind TAGS
     part: bool = False
     weaken: bool = False  # of JSON_SCHEMA: leave out what cannot be enforced; whoever asks checks the answer
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", choice("Grammar.kind", self.kind, GrammarKind))
+        object.__setattr__(self, "whitespace", choice("Grammar.whitespace", self.whitespace, Whitespace))
+        dumped = (
+            " Of a JSON Schema as a dict: json.dumps(schema)." if self.kind is GrammarKind.JSON_SCHEMA else ""
+        )
+        require("Grammar.source", self.source, str, f"Give it as text.{dumped}")
+        require("Grammar.after", self.after, str, "Give it as text.")
+        if self.tags is not None:
+            require("Grammar.tags", self.tags, Tags, "Write Grammar(GrammarKind.TAGS, tags=Tags(…)).")

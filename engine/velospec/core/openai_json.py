@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
+from velospec.core.checks import json_text
 from velospec.core.errors import SettingsError
-from velospec.core.messages import Message, Role
+from velospec.core.messages import ROLES, Message, Role
 from velospec.core.tools import Tool, ToolCall, ToolChoice, ToolMode
 
 _NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
@@ -95,7 +96,7 @@ def _tool(value: object, where: str) -> Tool:
     if schema.get("type", "object") != "object":
         raise _unfit(f"{where}/{key}/type", "arguments are an object", 'Use "object".')
     return Tool(
-        name, description, json.dumps({"type": "object", "properties": {}, **schema}, ensure_ascii=False)
+        name, description, json_text(f"{where}/{key}", {"type": "object", "properties": {}, **schema})
     )
 
 
@@ -154,7 +155,7 @@ def _name(value: Mapping[str, Any], where: str) -> str:
 def _message(value: Mapping[str, Any], where: str) -> Message:
     role = value.get("role")
     role = _ROLES.get(role, role) if isinstance(role, str) else role
-    if role not in ("system", "user", "assistant", "tool"):
+    if role not in ROLES:
         raise _unfit(f"{where}/role", f"{role!r} is no role", "Use system, user, assistant or tool.")
     calls = value.get("tool_calls") or []
     if calls and role != "assistant":
@@ -189,7 +190,7 @@ def _call(value: object, where: str) -> ToolCall:
     call = _map(value, where, "a call")
     function = _map(call.get("function", call), f"{where}/function", "a function")
     arguments = function.get("arguments", "{}")
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    text = arguments if isinstance(arguments, str) else json_text(f"{where}/function/arguments", arguments)
     try:
         json.loads(text)
     except ValueError as error:

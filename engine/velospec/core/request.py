@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from velospec.core.checks import require, require_all, require_number
 from velospec.core.errors import SettingsError
 from velospec.core.grammar import Grammar
 from velospec.core.statistics import Statistics
@@ -39,7 +40,11 @@ class FinishReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to stop, beside the model's end token. Each rule acts per token, inside accepted drafts too."""
+    """When to stop, beside the model's end token. Each rule acts per token, inside accepted drafts too.
+
+    Raises:
+        SettingsError: a value is of the wrong type or out of its range.
+    """
 
     max_tokens: int = 128
     stop: tuple[str, ...] = ()
@@ -47,6 +52,16 @@ class Limits:
     indent_scope: bool = False
     budget_ms: float | None = None  # counted from when decoding starts to work on the request
     ignore_end: bool = False  # an end token is an id like others, without text: for measurements of speed
+
+    def __post_init__(self) -> None:
+        require_number("Limits.max_tokens", self.max_tokens, 0, math.inf, "Give the most tokens.", whole=True)
+        require_all("Limits.stop", self.stop, str, 'Give texts, such as stop=("\\n\\n",).')
+        if not all(self.stop):
+            raise SettingsError("Limits.stop holds an empty text.", "Leave it out.")
+        if self.max_lines is not None:
+            require_number("Limits.max_lines", self.max_lines, 1, math.inf, "Use None for any.", whole=True)
+        if self.budget_ms is not None:
+            require_number("Limits.budget_ms", self.budget_ms, 0, math.inf, "Use None for any time.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +85,31 @@ class Sampling:
 
     def __post_init__(self) -> None:
         if self.temperature != 0:
-            _check("temperature", self.temperature, 0.001, 100, "Use 0 for greedy, 1 for the model's own.")
-        _check("top_k", self.top_k, 0, math.inf, "Use 0 to allow all tokens.", whole=True)
-        _check("top_p", self.top_p, 0.001, 1, "Use 1 to allow all tokens.")
-        _check("min_p", self.min_p, 0, 1, "Use 0 to allow all tokens.")
-        _check("repetition_penalty", self.repetition_penalty, 0.1, 10, "Use 1 for no penalty.")
-        _check("penalty_window", self.penalty_window, 0, math.inf, "Use 0 for no penalty.", whole=True)
+            require_number(
+                "Sampling.temperature",
+                self.temperature,
+                0.001,
+                100,
+                "Use 0 for greedy, 1 for the model's own.",
+            )
+        require_number("Sampling.top_k", self.top_k, 0, math.inf, "Use 0 to allow all tokens.", whole=True)
+        require_number("Sampling.top_p", self.top_p, 0.001, 1, "Use 1 to allow all tokens.")
+        require_number("Sampling.min_p", self.min_p, 0, 1, "Use 0 to allow all tokens.")
+        require_number(
+            "Sampling.repetition_penalty", self.repetition_penalty, 0.1, 10, "Use 1 for no penalty."
+        )
+        require_number(
+            "Sampling.penalty_window", self.penalty_window, 0, math.inf, "Use 0 for no penalty.", whole=True
+        )
         if self.seed is not None:
-            _check("seed", self.seed, 0, _LARGEST_SEED, "Leave it out for a new one each time.", whole=True)
+            require_number(
+                "Sampling.seed",
+                self.seed,
+                0,
+                _LARGEST_SEED,
+                "Leave it out for a new one each time.",
+                whole=True,
+            )
 
     @property
     def plain(self) -> bool:
@@ -104,6 +136,11 @@ class InfillRequest:
     workspace: str = ""  # what was learned of acceptance is kept apart by it; never leaves this machine
     grammar: Grammar | None = None  # what the text must obey
 
+    def __post_init__(self) -> None:
+        for name in ("prefix", "suffix", "path"):
+            require(f"InfillRequest.{name}", getattr(self, name), str, "Give it as text.")
+        _check_common(self)
+
 
 @dataclass(frozen=True, slots=True)
 class TextRequest:
@@ -118,6 +155,10 @@ class TextRequest:
     workspace: str = ""  # what was learned of acceptance is kept apart by it; never leaves this machine
     grammar: Grammar | None = None  # what the text must obey
 
+    def __post_init__(self) -> None:
+        require("TextRequest.prompt", self.prompt, str, "Give the text that is to be continued.")
+        _check_common(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Completion:
@@ -129,10 +170,12 @@ class Completion:
     statistics: Statistics
 
 
-def _check(name: str, value: object, low: float, high: float, remedy: str, *, whole: bool = False) -> None:
-    """Raise SettingsError unless `value` is a number (an int where `whole`) from `low` to `high`."""
-    number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
-    if not number or not low <= value <= high:  # type: ignore[operator]  # a number, as was just seen
-        kind = "a whole number" if whole else "a number"
-        bounds = f"of at least {low}" if high == math.inf else f"from {low} to {high}"
-        raise SettingsError(f"Sampling.{name} should be {kind} {bounds}, not {value!r}.", remedy)
+def _check_common(request: InfillRequest | TextRequest) -> None:
+    """Raise SettingsError for a field of the wrong type; the name of the class is that of `request`."""
+    where = type(request).__name__
+    require(f"{where}.document", request.document, str, "Name the document, such as by its path.")
+    require(f"{where}.workspace", request.workspace, str, "Name the workspace, or leave it out.")
+    require(f"{where}.limits", request.limits, Limits, "Write Limits(max_tokens=…).")
+    require(f"{where}.sampling", request.sampling, Sampling, "Write Sampling(temperature=…).")
+    if request.grammar is not None:
+        require(f"{where}.grammar", request.grammar, Grammar, "Write Grammar(GrammarKind.REGEX, …).")

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from velospec.core.checks import choice, require, require_all
+
 _ID_LETTERS = string.ascii_letters + string.digits
 _ID_LENGTH = 9  # Mistral's templates refuse ids of any other length; no other template minds
 
@@ -22,6 +24,11 @@ class Tool:
     name: str
     description: str = ""
     parameters: str = '{"type": "object", "properties": {}}'
+
+    def __post_init__(self) -> None:
+        for name in ("name", "description", "parameters"):
+            remedy = "Give it as text; read_tools makes tools of OpenAI's JSON."
+            require(f"Tool.{name}", getattr(self, name), str, remedy)
 
 
 class ToolMode(StrEnum):
@@ -43,6 +50,10 @@ class ToolChoice:
     mode: ToolMode = ToolMode.AUTO
     names: tuple[str, ...] = ()
     parallel: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mode", choice("ToolChoice.mode", self.mode, ToolMode))
+        require_all("ToolChoice.names", self.names, str, "Give a tuple of names of tools.")
 
     def among(self, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
         """Those of `tools` that may be called."""

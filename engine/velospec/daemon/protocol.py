@@ -233,12 +233,6 @@ def frame_id(body: bytes) -> int | None:
 def _check_limits(limits: Limits) -> None:
     if not 1 <= limits.max_tokens <= MAX_TOKENS:
         raise ProtocolError(f"Limits.max_tokens should be 1 to {MAX_TOKENS}, not {limits.max_tokens}.")
-    if limits.max_lines is not None and limits.max_lines < 1:
-        raise ProtocolError(f"Limits.max_lines should be at least 1, not {limits.max_lines}.")
-    if limits.budget_ms is not None and limits.budget_ms < 0:
-        raise ProtocolError(f"Limits.budget_ms should not be negative, but is {limits.budget_ms}.")
-    if not all(limits.stop):
-        raise ProtocolError("Limits.stop holds an empty text.")
 
 
 async def read_body(reader: asyncio.StreamReader, limit: int = MAX_FRAME) -> bytes | None:

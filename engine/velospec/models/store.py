@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from velospec.core.errors import ModelLoadError, ModelNotFoundError, SettingsError
+from velospec.core.errors import InstallError, ModelLoadError, ModelNotFoundError, SettingsError
 from velospec.core.paths import data_folder
 from velospec.models.catalogue import catalogue
 from velospec.models.files import disk_errors, hash_file, install_lock, write_json
@@ -82,12 +82,16 @@ class ModelStore:
         self.folder = folder if folder is not None else data_folder() / "models"
 
     def list(self) -> list[InstalledModel]:
-        """All installed models by name. A folder with a damaged manifest is left out."""
-        if not self.folder.is_dir():
-            return []
-        found = (
-            read_manifest(entry) for entry in sorted(self.folder.iterdir()) if _NAME.fullmatch(entry.name)
-        )
+        """All installed models by name. A folder with a damaged manifest is left out.
+
+        Raises InstallError where there is no looking into the folder, or a file has its place.
+        """
+        with disk_errors(self.folder):
+            if not self.folder.is_dir():
+                _require_room(self.folder)
+                return []
+            entries = sorted(self.folder.iterdir())
+        found = (read_manifest(entry) for entry in entries if _NAME.fullmatch(entry.name))
         return [model for model in found if model is not None]
 
     def get(self, name: str) -> InstalledModel:
@@ -179,6 +183,16 @@ class ModelStore:
         if name in catalogue():
             return f"{have}Install it: velospec model install {name}"
         return f"{have}See what there is: velospec model list"
+
+
+def _require_room(folder: Path) -> None:
+    """Raises InstallError where `folder` cannot be there, since it, or what should hold it, is a file."""
+    nearest = next(path for path in (folder, *folder.parents) if path.exists())
+    if not nearest.is_dir():
+        raise InstallError(
+            f"{nearest} is a file; VeloSpec keeps its models in a folder.",
+            "Move it away, or let VELOSPEC_HOME name a folder.",
+        )
 
 
 def _fits(model: InstalledModel, role: str, chosen: str | None) -> bool:

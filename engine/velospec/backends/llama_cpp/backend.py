@@ -56,10 +56,11 @@ class LlamaBackend:
             lib.llama_model_is_recurrent(self._model) or lib.llama_model_is_hybrid(self._model)
         )
         self._context: Handle = None
+        self._attached: LlamaVocabulary | None = None  # to the model: `vocabulary`, as soon as there is one
         self._views: dict[tuple[int, int], Logits] = {}  # by address and rows
         try:
             _refuse_unsupported(self._model, path)
-            self.vocabulary = LlamaVocabulary(self._model)
+            self.vocabulary = self._attached = LlamaVocabulary(self._model)
             self._open_context()
             self.memory_bytes = self._measure_memory()
         except BaseException:
@@ -71,6 +72,7 @@ class LlamaBackend:
 
         Raises ModelLoadError where llama.cpp refuses; the backend is then closed but for `close`.
         """
+        self._require_open()
         reload = repack != self.options.repack
         self.options = replace(
             self.options,
@@ -82,8 +84,7 @@ class LlamaBackend:
         lib.llama_free(self._context)
         self._context = None
         if reload:
-            lib.llama_model_free(self._model)
-            self._model = None
+            self._free_model()
             self._model = self._load()
             self.vocabulary.attach(self._model)
         self._open_context()
@@ -207,6 +208,7 @@ class LlamaBackend:
         an earlier prefill then. Its last `decode` can be taken back exactly, but for the first row; see
         `can_rollback`. Raises BackendError if llama.cpp refuses.
         """
+        self._require_open()
         return self._memory.truncate(slot, length)
 
     def abort(self) -> None:
@@ -217,16 +219,27 @@ class LlamaBackend:
         self._abort.set()
 
     def close(self) -> None:
-        """Free the model; the backend is unusable afterwards. Idempotent."""
+        """Free the model; whatever is asked of the backend afterwards is a BackendError. Idempotent."""
         self._views.clear()
         if self._context:
             lib.llama_free(self._context)
             self._context = None
         if self._model:
-            lib.llama_model_free(self._model)
-            self._model = None
+            self._free_model()
+
+    def _free_model(self) -> None:
+        if self._attached is not None:
+            self._attached.detach()
+        lib.llama_model_free(self._model)
+        self._model = None
+
+    def _require_open(self) -> None:
+        """llama.cpp crashes the process where it is asked about a context that was freed."""
+        if not self._context:
+            raise library.closed_error()
 
     def _check(self, slot: int, rows: int, position: int) -> None:
+        self._require_open()
         length = self._memory.length(slot)
         if position != length:
             raise BackendError(f"Slot {slot} holds {length} positions; rows cannot start at {position}.")

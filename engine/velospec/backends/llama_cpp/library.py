@@ -18,7 +18,7 @@ from typing import Any
 
 from velospec.backends.llama_cpp.layout import keeps_file_layout
 from velospec.backends.llama_cpp.native import VERSION, kernel_names, lib
-from velospec.core.errors import ModelLoadError
+from velospec.core.errors import BackendError, ModelLoadError
 
 Progress = Callable[[float], None]
 Handle = Any  # a pointer or struct that ctypes made; opaque to us
@@ -131,6 +131,11 @@ def load_error(path: Path) -> ModelLoadError:
         f"Install the model again (velospec model install), or update llama-cpp-python "
         f"(this is {VERSION}) if the model is newer than it.",
     )
+
+
+def closed_error() -> BackendError:
+    """The error for a model that was closed; llama.cpp itself would crash the process."""
+    return BackendError("The model was closed.", "Open it again, or close it later.")
 
 
 def _after_function_name(line: str) -> str:

@@ -9,7 +9,7 @@ import ctypes
 from collections.abc import Callable
 from pathlib import Path
 
-from velospec.backends.llama_cpp.library import Handle, load_model
+from velospec.backends.llama_cpp.library import Handle, closed_error, load_model
 from velospec.backends.llama_cpp.native import lib
 
 _HIDDEN = lib.LLAMA_TOKEN_ATTR_CONTROL | lib.LLAMA_TOKEN_ATTR_UNKNOWN | lib.LLAMA_TOKEN_ATTR_UNUSED
@@ -50,17 +50,22 @@ class LlamaVocabulary:
         self._model = model
         self._vocabulary = lib.llama_model_get_vocab(model)
 
+    def detach(self) -> None:
+        """The model is about to be freed; pieces seen before stay readable."""
+        self._model = self._vocabulary = None
+
     def encode(self, text: str, *, special: bool = False) -> list[int]:
         """Token ids of `text`, no BOS added; control tokens written in the text count only if `special`.
 
         A lone surrogate, which UTF-8 cannot hold, is encoded as "?". Pieces give back the text byte for byte,
-        but that SentencePiece vocabularies write U+2581 as a space.
+        but that SentencePiece vocabularies write U+2581 as a space. Raises BackendError once closed.
         """
+        vocabulary = self._opened()
         data = text.encode("utf-8", "replace")
         room = len(data) + 2
         for _ in range(2):  # the second try has the size that the first was told
             ids = (ctypes.c_int32 * room)()
-            count = lib.llama_tokenize(self._vocabulary, data, len(data), ids, room, False, special)  # noqa: FBT003  (a C signature)
+            count = lib.llama_tokenize(vocabulary, data, len(data), ids, room, False, special)  # noqa: FBT003  (a C signature)
             if count >= 0:
                 return list(ids[:count])
             room = -count
@@ -84,14 +89,21 @@ class LlamaVocabulary:
 
     def _piece_into_buffer(self, token: int) -> int:
         return int(
-            lib.llama_token_to_piece(self._vocabulary, token, self._buffer, len(self._buffer), 0, False)  # noqa: FBT003  (a C signature)
+            lib.llama_token_to_piece(self._opened(), token, self._buffer, len(self._buffer), 0, False)  # noqa: FBT003  (a C signature)
         )
+
+    def _opened(self) -> Handle:
+        """llama.cpp's vocabulary; it crashes the process where it is asked about one that was freed."""
+        if self._vocabulary is None:
+            raise closed_error()
+        return self._vocabulary
 
     def close(self) -> None:
         """Free the model of a vocabulary made by `open_vocabulary`; pieces seen before stay readable."""
         if self._model:
-            lib.llama_model_free(self._model)
-            self._model = None
+            model = self._model
+            self.detach()
+            lib.llama_model_free(model)
 
 
 def open_vocabulary(path: Path) -> LlamaVocabulary:
