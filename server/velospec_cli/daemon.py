@@ -24,7 +24,8 @@ app = typer.Typer(
     help="""Look after the process that holds the models.
 
     Editors start it by themselves, and it leaves when it has been idle for ten minutes (VELOSPEC_DAEMON_IDLE
-    sets other seconds). So these commands are seldom needed.
+    sets other seconds). So these commands are seldom needed. VELOSPEC_CONTEXT sets how many tokens a prompt
+    and its answer may have, 2048 else; it counts from the daemon's start.
     """,
     no_args_is_help=True,
 )

@@ -129,7 +129,7 @@ def _room_remedy(structure: Structure) -> str:
     """What to do about a prompt that does not fit: the tools are a part of it."""
     able = structure.choice.among(structure.tools)
     what = f"fewer --tools, of which there are {len(able)}, or a shorter" if able else "a shorter"
-    return f"Give {what} --prompt. In Python, Engine.open(model, context=…) takes longer ones."
+    return f"Give {what} --prompt; or set VELOSPEC_CONTEXT (tokens) and run `velospec daemon stop`."
 
 
 def _cursor(file: Path | None, line: int | None, column: int | None) -> Cursor | None:

@@ -216,14 +216,19 @@ def test_current_build_is_newer_than_none() -> None:
 
 
 def test_options_travel_as_arguments() -> None:
-    options = DaemonOptions("beside", "1.2.3+4", "tcp", 1.5, 2.5, 1 << 30, -1.0)
+    options = DaemonOptions("beside", "1.2.3+4", "tcp", 1.5, 2.5, 1 << 30, -1.0, 4096)
     assert parse(options.arguments()) == options
 
 
 def test_options_come_from_the_environment_unless_given() -> None:
-    environment = {"VELOSPEC_DAEMON_IDLE": "3", "VELOSPEC_MEMORY_BUDGET": "1000", "VELOSPEC_DAEMON_HANG": ""}
+    environment = {
+        "VELOSPEC_DAEMON_IDLE": "3",
+        "VELOSPEC_MEMORY_BUDGET": "1000",
+        "VELOSPEC_DAEMON_HANG": "",
+        "VELOSPEC_CONTEXT": "4096",
+    }
     options = from_environment(environment, build="b", memory_budget=5)
-    assert options == DaemonOptions(build="b", idle_seconds=3.0, memory_budget=5)
+    assert options == DaemonOptions(build="b", idle_seconds=3.0, memory_budget=5, context=4096)
 
 
 @pytest.mark.parametrize(
@@ -232,6 +237,7 @@ def test_options_come_from_the_environment_unless_given() -> None:
         ({"VELOSPEC_DAEMON_IDLE": "soon"}, "VELOSPEC_DAEMON_IDLE is 'soon', which is no float."),
         ({"VELOSPEC_DAEMON_TRANSPORT": "pigeon"}, "VELOSPEC_DAEMON_TRANSPORT is 'pigeon'."),
         ({"VELOSPEC_MEMORY_BUDGET": "-5"}, "A time or a size of the daemon's options is negative."),
+        ({"VELOSPEC_CONTEXT": "16"}, "VELOSPEC_CONTEXT is 16; the least is 512."),
     ],
 )
 def test_bad_options_are_named(environment: dict[str, str], told: str) -> None:

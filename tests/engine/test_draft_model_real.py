@@ -35,7 +35,7 @@ def engine(default_model: InstalledModel, tmp_path_factory: pytest.TempPathFacto
     kept = default_model.folder / PROFILE
     if kept.exists():
         shutil.copy(kept, model.folder)
-    engine = open_installed(model, lambda _fraction: None)
+    engine = open_installed(model, lambda _fraction: None, context=2048)
     assert isinstance(engine, Engine)
     if engine.profile is None:
         engine.measure()

@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -102,11 +103,13 @@ def _wait_for_end_of_input(loop: asyncio.AbstractEventLoop, server: DaemonServer
 
 def host_installed_models(options: DaemonOptions) -> NoReturn:
     """Serve the models that are installed on this machine."""
-    host_models(options, ModelStore(), open_installed)
+    host_models(options, ModelStore(), partial(open_installed, context=options.context))
 
 
-def open_installed(model: InstalledModel, progress: Fraction) -> ServedEngine:
+def open_installed(model: InstalledModel, progress: Fraction, *, context: int) -> ServedEngine:
     """The real engine for an installed model, with the user's draft model where that fits.
+
+    `context` is in tokens, for each document.
 
     Raises VeloSpecError.
     """
@@ -118,7 +121,7 @@ def open_installed(model: InstalledModel, progress: Fraction) -> ServedEngine:
         raise ModelLoadError(f"llama-cpp-python cannot be used: {error}.", rebuild_commands()) from error
     store = ModelStore(model.folder.parent)
     drafting = Drafting(draft_model=draft_for(model, store))
-    engine = Engine.open(store.check(model), drafting=drafting, progress=progress)
+    engine = Engine.open(store.check(model), context=context, drafting=drafting, progress=progress)
     # What lives as long as the model is nothing for the garbage collector to look at between steps.
     gc.collect()
     gc.freeze()

@@ -17,11 +17,13 @@ from velospec.daemon.build import current_build
 
 DEFAULT_TRANSPORT = "unix" if hasattr(socket, "AF_UNIX") else "tcp"
 
+_LEAST_CONTEXT = 512
 _ENVIRONMENT = {
     "transport": "VELOSPEC_DAEMON_TRANSPORT",
     "idle_seconds": "VELOSPEC_DAEMON_IDLE",
     "hang_seconds": "VELOSPEC_DAEMON_HANG",
     "memory_budget": "VELOSPEC_MEMORY_BUDGET",
+    "context": "VELOSPEC_CONTEXT",
 }
 
 
@@ -36,6 +38,7 @@ class DaemonOptions:
     hang_seconds: float = 120.0  # it is killed when a request made no step for so long
     memory_budget: int = 0  # bytes for all models together; 0: a share of the memory available
     measure_after: float = 15.0  # seconds of quiet before an unmeasured model is measured; negative: never
+    context: int = 2048  # tokens of a prompt and its answer, cut to what a model was trained for
 
     def arguments(self) -> list[str]:
         """The command line that `parse` reads back."""
@@ -79,4 +82,8 @@ def _checked(options: DaemonOptions) -> DaemonOptions:
         )
     if options.idle_seconds < 0 or options.hang_seconds <= 0 or options.memory_budget < 0:
         raise SettingsError("A time or a size of the daemon's options is negative.", "Give positive numbers.")
+    if options.context < _LEAST_CONTEXT:
+        raise SettingsError(
+            f"VELOSPEC_CONTEXT is {options.context}; the least is {_LEAST_CONTEXT}.", "Give more tokens."
+        )
     return options
