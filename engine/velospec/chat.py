@@ -200,7 +200,7 @@ class Chat:
 def schema_grammar(schema: Schema) -> Grammar:
     """The grammar of JSON that obeys `schema`: a dict, JSON text, or the path of a file with it.
 
-    Objects have no properties but those that it names, unless it says so itself (`constraints.tools.closed`).
+    Objects have no properties but those that it names, unless it says so itself (see `closed`).
     Raises GrammarError, which names what cannot be enforced, and where; SettingsError where it is no schema.
     """
     source = closed(schema_text(schema))

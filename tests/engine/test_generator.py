@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,17 @@ import pytest
 
 from velospec import GenerationResult, VeloSpec
 from velospec.configurations import Config, drafting_of
-from velospec.core.errors import ContextError, GrammarError, ModelLoadError, ModelNotFoundError, SettingsError
+from velospec.core.cancellation import CancelToken
+from velospec.core.errors import (
+    BackendError,
+    ContextError,
+    GrammarError,
+    ModelLoadError,
+    ModelNotFoundError,
+    SettingsError,
+)
+from velospec.core.request import InfillRequest, TextRequest
 from velospec.drafting import Control
-from velospec.generator import schema_text
 from velospec.models.named import find_model
 from velospec.models.store import InstalledModel, ModelStore
 
@@ -179,6 +187,57 @@ def test_what_cannot_be_asked_is_told(engines: dict[str, VeloSpec]) -> None:
         engine.generate("A person:", schema='{"type": ')
     with pytest.raises(ContextError):
         engine.generate("word " * 4000)
+    wrong: Any
+    for wrong in (None, 3):
+        with pytest.raises(SettingsError, match=r"TextRequest\.prompt"):
+            engine.generate(wrong)
+        with pytest.raises(SettingsError, match=r"Message\.content"):
+            engine.generate(wrong, tools=TOOLS)
+    wrong = [1]
+    with pytest.raises(SettingsError, match="not of the type list"):
+        engine.generate("A person:", schema=wrong)
+    with pytest.raises(SettingsError, match=r"max_tokens .* not -1"):
+        engine.generate("A person:", max_tokens=-1)
+
+
+@pytest.mark.model
+def test_objects_are_closed_unless_they_say_so(engines: dict[str, VeloSpec]) -> None:
+    """In the same way as those of `Chat.ask`: what it is not asked for, the model cannot go on inventing."""
+    open_ = {key: value for key, value in PERSON.items() if key != "additionalProperties"}
+    question = "A person with as many properties as possible, as JSON:\n"
+    first, second = (engines["C4"].generate(question, schema=each, max_tokens=64) for each in (open_, PERSON))
+    assert set(first.parsed) == {"name", "age"}
+    assert first.token_ids == second.token_ids
+
+
+@pytest.mark.model
+def test_a_closed_model_answers_with_an_error(chat_model: InstalledModel) -> None:
+    with VeloSpec(chat_model.name) as used:
+        used.generate("x", max_tokens=1)
+    unused = VeloSpec(chat_model.name)
+    unused.close()
+    for engine in (used, unused):
+        engine.close()
+        for call in _calls_of(engine):
+            with pytest.raises(BackendError, match="The model was closed"):
+                call()
+        assert engine.engine.describe()["slots"] == 1
+
+
+def _calls_of(engine: VeloSpec) -> list[Callable[[], object]]:
+    """All that needs the model."""
+    inner, cancel = engine.engine, CancelToken()
+    request = TextRequest("d", "An unusual text: ☕")
+    return [
+        lambda: engine.generate("x"),
+        lambda: engine.generate("x", schema=PERSON),
+        lambda: engine.generate("x", tools=TOOLS),
+        lambda: inner.generate(request, cancel),
+        lambda: inner.infill(InfillRequest("d", "a", "b"), cancel),
+        lambda: inner.prompt_ids(request),
+        lambda: inner.use_corpus(["def f(): return 1"]),
+        inner.measure,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -225,25 +284,6 @@ def test_each_configuration_is_what_it_was_published_as() -> None:
 def test_a_draft_model_drafts_alone_but_for_auto(default_model: InstalledModel) -> None:
     assert drafting_of("C3", 5, default_model).proposers == frozenset({"draft_model"})
     assert drafting_of("auto", 5, default_model).proposers is None
-
-
-@pytest.mark.parametrize(
-    ("schema", "text"),
-    [
-        (PERSON, json.dumps(PERSON)),
-        (True, "true"),
-        ('  {"type": "string"}', '  {"type": "string"}'),
-        ("true", "true"),
-    ],
-)
-def test_a_schema_may_be_given_as_values_or_text(schema: Any, text: str) -> None:
-    assert schema_text(schema) == text
-
-
-def test_a_schema_may_be_given_as_a_path(tmp_path: Path) -> None:
-    file = tmp_path / "true-story.json"
-    file.write_text('{"type": "null"}', "utf-8")
-    assert schema_text(file) == schema_text(str(file)) == '{"type": "null"}'
 
 
 @pytest.mark.model

@@ -305,6 +305,18 @@ def test_errors_of_the_disk_are_told_with_a_remedy(tmp_path: Path) -> None:
         raise OSError(4, "Interrupted")
 
 
+def test_a_file_in_the_place_of_the_folder_is_not_taken_for_no_models(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("no folder", "utf-8")
+    store = ModelStore(tmp_path / "home" / "data" / "models")
+    for ask in (store.list, lambda: store.default("chat"), lambda: store.get("any")):
+        with pytest.raises(
+            InstallError, match="home is a file; VeloSpec keeps its models in a folder"
+        ) as told:
+            ask()
+        assert "VELOSPEC_HOME" in told.value.remedy
+    assert ModelStore(tmp_path / "nothing" / "models").list() == []
+
+
 def test_the_catalogue_says_only_what_was_seen() -> None:
     entries = catalogue()
     assert next(iter(entries)) == "smollm2-135m-fim"
