@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from velospec.constraints.closing import closed
 from velospec.constraints.schema import check_schema
 from velospec.constraints.schema_source import Schema, schema_text
-from velospec.constraints.tools import closed, tool_grammar
+from velospec.constraints.tools import tool_grammar
 from velospec.constraints.validation import violations
 from velospec.core.checks import require, require_all
 from velospec.core.errors import SettingsError

@@ -129,3 +129,22 @@ def test_alternatives_that_refer_to_each_other_come_to_an_end() -> None:
     }
     prepared = check_schema(json.dumps({"$defs": definitions, "$ref": "#/$defs/d0"}), weaken=True)
     assert any("/oneOf: " in message for message in prepared.weakened)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "says"),
+    [
+        (r"\Aa", r"\A has no meaning"),
+        (r"a\b", "edge of a word"),
+        (r"(a)\1", r"\1 refers back"),
+        (r"(?<n>a)\k<n>", r"\k refers back"),
+        ("a\\", "ends in a backslash"),
+        ("[]", "no character"),
+        (r"^\ud800$", "half of a surrogate pair"),
+    ],
+)
+def test_why_a_pattern_is_not_enforced_is_told_in_words(pattern: str, says: str) -> None:
+    with pytest.raises(GrammarError) as refused:
+        check_schema(json.dumps({"type": "string", "pattern": pattern}))
+    assert says in refused.value.cause
+    assert refused.value.remedy == "Take it out of the schema, and check the answer for it."

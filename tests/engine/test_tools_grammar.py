@@ -9,8 +9,9 @@ from typing import Protocol
 import pytest
 
 from tests.support.grammar_vocabulary import GrammarVocabulary
+from velospec.constraints.closing import closed
 from velospec.constraints.compiler import GrammarCompiler
-from velospec.constraints.tools import MOST_CHARACTERS, MOST_TOOLS, closed, tool_grammar
+from velospec.constraints.tools import MOST_CHARACTERS, MOST_TOOLS, tool_grammar
 from velospec.core.errors import GrammarError
 from velospec.core.tools import GENERIC, Tool, ToolCall, ToolChoice, ToolMode, ToolStyle
 

@@ -12,7 +12,6 @@ What a grammar made of one accepts is valid. What is valid is accepted in its ca
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -20,13 +19,15 @@ from typing import Any
 from velospec.constraints.json_schema.documents import Document
 from velospec.constraints.json_schema.normal_form import NormalForm
 from velospec.constraints.json_schema.pruning import pruned
+from velospec.constraints.json_schema.reading import TooDeepError, read_schema
 from velospec.constraints.json_schema.refusals import Refusal, Refusals
 from velospec.constraints.json_schema.rules import Rules
 from velospec.constraints.validation import Judge
 from velospec.core.errors import GrammarError
 
 _MOST_KEPT = 512  # prepared schemas
-_REMEDY = "Take it out of the schema, or ask without a schema and check the answer."
+_REMEDY = "Take it out of the schema, and check the answer for it."
+_TOO_DEEP = "Put what is deep inside under $defs, and refer to it by $ref."
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +49,27 @@ def check_schema(source: str, *, weaken: bool = False) -> PreparedSchema:
     cannot be enforced: the error names it, with its JSON pointer.
     """
     try:
-        schema = json.loads(source)
+        return _prepared(read_schema(source), Refusals(weaken=weaken))
+    except TooDeepError as error:
+        raise GrammarError(f"The JSON Schema is too deep: {error}.", _TOO_DEEP) from error
     except ValueError as error:
         raise GrammarError(f"The JSON Schema is not JSON: {error}.", "Mend the schema's text.") from error
+    except Refusal as refusal:
+        raise GrammarError(f"The JSON Schema cannot be enforced at {refusal}.", _REMEDY) from refusal
+    except RecursionError as error:  # of references, each to the next
+        raise GrammarError("The JSON Schema is too deep.", _TOO_DEEP) from error
+
+
+def _prepared(schema: Any, refusals: Refusals) -> PreparedSchema:
+    """Raises Refusal, RecursionError, and GrammarError for what is no schema and what nothing satisfies."""
     judge = Judge(schema)
     if judge.malformed or judge.draft_3:
         why = judge.malformed or "#/$schema: draft 3 is not supported"
         raise GrammarError(f"The JSON Schema is malformed at {why}.", "Mend the schema.")
-    refusals = Refusals(weaken=weaken)
-    try:
-        document = Document(
-            schema, known=judge.keywords, siblings=judge.siblings, identifier=judge.identifier
-        )
-        form = pruned(*NormalForm(document, Rules(document, refusals), judge, refusals).write())
-    except Refusal as refusal:
-        raise GrammarError(f"The JSON Schema cannot be enforced at {refusal}.", _REMEDY) from refusal
+    if judge.unknown_draft:
+        refusals.meet(Refusal("#/$schema", f"{judge.unknown_draft} is no draft that is known"))
+    document = Document(schema, known=judge.keywords, siblings=judge.siblings, identifier=judge.identifier)
+    form = pruned(*NormalForm(document, Rules(document, refusals), judge, refusals).write())
     if form is False:
         raise GrammarError(
             "No value satisfies the JSON Schema.", "Look for parts of it that exclude each other."

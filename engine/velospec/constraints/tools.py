@@ -5,10 +5,9 @@ Knows tools, choices and styles; nothing of engines, templates or answers.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import Any
 
+from velospec.constraints.closing import closed
 from velospec.constraints.schema import check_schema
 from velospec.core.errors import GrammarError
 from velospec.core.grammar import Grammar, GrammarKind, Tag, Tags, Whitespace
@@ -16,17 +15,6 @@ from velospec.core.tools import Tool, ToolChoice, ToolMode, ToolStyle
 
 MOST_TOOLS = 512
 MOST_CHARACTERS = 1_000_000  # of all schemas together
-_OPEN = (
-    "additionalProperties",
-    "unevaluatedProperties",
-    "patternProperties",
-    "allOf",
-    "anyOf",
-    "oneOf",
-    "$ref",
-    "if",
-)
-_INSIDE = ("properties", "$defs", "definitions")  # maps of schemas
 _FEWER = "Give the model fewer tools, or narrow the choice to those that may be of use."
 
 
@@ -72,38 +60,6 @@ def tool_grammar(
             closing=style.closing,
         ),
     )
-
-
-def closed(source: str) -> str:
-    """The JSON Schema `source` without room for properties that it does not name.
-
-    JSON Schema allows any others where `additionalProperties` is left out, which no one means who asks for an
-    answer; OpenAI's strict mode and xgrammar's read schemas so too. What says anything about other
-    properties, and what is combined of several schemas, stays as it is.
-    """
-    try:
-        schema = json.loads(source)
-    except ValueError:
-        return source  # whoever compiles it says where it is no JSON
-    return json.dumps(_closed(schema), ensure_ascii=False)
-
-
-def _closed(schema: Any) -> Any:
-    if isinstance(schema, list):
-        return [_closed(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    inner = {
-        key: {name: _closed(each) for name, each in value.items()}
-        if key in _INSIDE and isinstance(value, dict)
-        else _closed(value)
-        if key in ("items", "prefixItems", "anyOf", "oneOf")
-        else value
-        for key, value in schema.items()
-    }
-    if "properties" in schema and not any(key in schema for key in _OPEN):
-        inner["additionalProperties"] = False
-    return inner
 
 
 def _check_size(tools: Sequence[Tool]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
 
 from velospec.constraints.json_schema.refusals import Refusal
+from velospec.constraints.json_schema.values import Values
 
 _DATA = frozenset({"enum", "const", "default", "examples", "example"})  # hold values, not schemas
 _MAPS = ("properties", "patternProperties", "dependentSchemas")
@@ -48,9 +49,9 @@ class Place:
 Keywords = dict[str, Any]
 """A subschema's keywords as in draft 2020-12, with places for schemas and some of our own.
 
-`enums` is a list of lists of values, for `enum` and `const`; `unenforced` lists keywords that have no meaning
-here. Schemas that we make may have `excluded`, values that are not allowed, and `unlike`, a pattern that must
-not match.
+`enums` is a list of `Values`, for `enum` and `const`; `unenforced` lists keywords that have no meaning
+here. Schemas that we make may have `excluded`, `Values` that are not allowed, and `unlike`, a pattern that
+must not match.
 """
 
 
@@ -123,7 +124,7 @@ class Document:
             types = schema["type"]
             words["type"] = frozenset([types] if isinstance(types, str) else types)
         words["enums"] = [
-            list(values)
+            Values(values)
             for values in ([schema["const"]] if "const" in schema else None, schema.get("enum"))
             if values is not None
         ]

@@ -13,8 +13,9 @@ from velospec.constraints.json_schema.documents import Document, Keywords, Place
 from velospec.constraints.json_schema.names import matches
 from velospec.constraints.json_schema.objects import Form, Objects
 from velospec.constraints.json_schema.refusals import Refusal, Refusals
-from velospec.constraints.json_schema.rules import Rules, State, same, types_of
+from velospec.constraints.json_schema.rules import Rules, State
 from velospec.constraints.json_schema.scalars import EXACT, number, string
+from velospec.constraints.json_schema.values import same, types_of
 from velospec.constraints.validation import Judge
 
 _MOST_FORMS = 20_000  # of values, in one schema
@@ -177,10 +178,10 @@ class NormalForm:
 
     def _satisfies(self, value: Any, place: Place) -> bool:
         words = self._document.keywords(place)
-        if any(same(value, other) for other in words.get("excluded", ())):
+        if value in words.get("excluded", ()):
             return False
         if words.keys() <= _SAY_LITTLE and not words.get("unenforced"):
-            return all(any(same(value, other) for other in values) for values in words.get("enums", ()))
+            return all(value in values for values in words.get("enums", ()))
         return self._holds(value, place)
 
     def _holds(self, value: Any, place: Place) -> bool:
@@ -196,7 +197,7 @@ class NormalForm:
         """Whether `value` satisfies a schema that we made."""
         if (
             ("type" in words and not types_of(value) & words["type"])
-            or any(same(value, other) for other in words.get("excluded", ()))
+            or value in words.get("excluded", ())
             or ("not" in words and self._holds(value, words["not"]))
             or ("unlike" in words and isinstance(value, str) and matches(words["unlike"], value))
         ):

@@ -17,6 +17,7 @@ from velospec.constraints.json_schema.negation import NEVER
 from velospec.constraints.json_schema.pattern_nodes import PatternError
 from velospec.constraints.json_schema.patterns import other_than
 from velospec.constraints.json_schema.refusals import Refusal, Refusals
+from velospec.constraints.json_schema.scalars import MOST_COUNTED
 
 Form = dict[str, Any] | bool
 
@@ -66,12 +67,13 @@ class Objects:
         named = {name: self._member(name, variant, words) for name in (*names, *required)}
         if any(NEVER in named[name] for name in required):
             return []
+        most = min((int(each["maxProperties"]) for each in words if "maxProperties" in each), default=None)
         members = _Members(
             named=named,
             required=frozenset(required),
             others=self._classes.classes(variant, named),
             least=max((int(each["minProperties"]) for each in words if "minProperties" in each), default=0),
-            most=min((int(each["maxProperties"]) for each in words if "maxProperties" in each), default=None),
+            most=most if most is not None and most <= MOST_COUNTED else None,
         )
         return [self._form(choice) for choice in self._counted(members, variant, words)]
 

@@ -6,6 +6,7 @@ Reads the common notation of `patterns` too: its escape of eight digits is the o
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from velospec.constraints.json_schema.pattern_nodes import (
     DIGIT,
@@ -113,10 +114,10 @@ class _Parser:
             case "[":
                 return self._class()
             case "\\":
-                return Chars(self._escape())
+                return Chars(_characters(self._escape()))
             case "*" | "+" | "?":
                 raise PatternError("a count has nothing to repeat")
-        return Chars(((ord(char), ord(char)),))
+        return Chars(_characters(((ord(char), ord(char)),)))
 
     def _group(self) -> Node:
         if self._peek() == "?" and not self._take(_GROUP):
@@ -145,10 +146,7 @@ class _Parser:
                 continue
             ranges += low
         self._at += 1
-        found = complement(ranges) if inverted else complement(complement(ranges))
-        if not found:
-            raise PatternError("a class has no characters")
-        return Chars(found)
+        return Chars(_characters(complement(ranges) if inverted else ranges))
 
     def _class_member(self) -> Ranges:
         char = self._peek()
@@ -176,7 +174,7 @@ class _Parser:
         if char in _CONTROLS and not (char == "0" and self._peek().isdigit()):
             return ((_CONTROLS[char], _CONTROLS[char]),)
         if not char or (char.isascii() and char.isalnum()):
-            raise PatternError(f"it has \\{char}, which no set of strings has")
+            raise PatternError(_without_meaning(char))
         return ((ord(char), ord(char)),)
 
     def _code(self, code: int) -> Ranges:
@@ -185,3 +183,22 @@ class _Parser:
         if code > 0x10FFFF:
             raise PatternError("it has a code point beyond Unicode")
         return ((code, code),)
+
+
+def _characters(ranges: Iterable[tuple[int, int]]) -> Ranges:
+    """`ranges` without surrogates, which stand for no character."""
+    found = complement(complement(ranges))
+    if not found:
+        raise PatternError("an empty class, or half of a surrogate pair, matches no character")
+    return found
+
+
+def _without_meaning(char: str) -> str:
+    """Why a backslash before `char` is not understood."""
+    if not char:
+        return "it ends in a backslash, which escapes nothing"
+    if char in "bB":
+        return f"\\{char} asks for the edge of a word, which is not supported"
+    if char == "k" or char.isdigit():
+        return f"\\{char} refers back to a group, which is not supported"
+    return f"\\{char} has no meaning in patterns of JSON Schema (ECMA 262)"

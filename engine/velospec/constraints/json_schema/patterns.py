@@ -7,6 +7,7 @@ pattern without anchors matches anywhere; all as ECMA 262 says.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -94,6 +95,25 @@ def write(node: Node) -> str:
             )
         case Anchor():
             raise PatternError("an anchor stands in its middle")
+
+
+def lengths(node: Node) -> tuple[float, float]:
+    """The fewest and the most characters that `node`, without anchors, may match; infinity is no limit."""
+    match node:
+        case Chars():
+            return 1, 1
+        case Sequence(parts):
+            ends = [lengths(part) for part in parts]
+            return sum(least for least, _ in ends), sum(most for _, most in ends)
+        case Choice(options):
+            ends = [lengths(option) for option in options]
+            return min((least for least, _ in ends), default=0), max((most for _, most in ends), default=0)
+        case Repeat(inner, fewest, largest):
+            least, most = lengths(inner)
+            if 0 in {largest, most}:
+                return 0, 0
+            return fewest * least, most * (math.inf if largest is None else largest)
+    raise PatternError("an anchor stands in its middle")
 
 
 def _char(code: int) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from velospec.constraints.json_schema.documents import Document, Keywords, Place
 from velospec.constraints.json_schema.negation import NEVER, negation
 from velospec.constraints.json_schema.refusals import Refusal, Refusals
+from velospec.constraints.json_schema.values import Values, types_of
 
 State = tuple[Place, ...]
 Group = list[State]
@@ -204,34 +205,9 @@ class Rules:
         )
 
     @staticmethod
-    def _possible(value: Any, types: frozenset[str], others: list[list[Any]], words: list[Keywords]) -> bool:
+    def _possible(value: Any, types: frozenset[str], others: list[Values], words: list[Keywords]) -> bool:
         return (
             bool(types_of(value) & types)
-            and all(any(same(value, other) for other in values) for values in others)
-            and not any(same(value, other) for each in words for other in each.get("excluded", ()))
+            and all(value in values for values in others)
+            and not any(value in each["excluded"] for each in words if "excluded" in each)
         )
-
-
-def types_of(value: Any) -> frozenset[str]:
-    """The JSON types that a value has: a whole number is also an integer."""
-    match value:
-        case None:
-            return frozenset({"null"})
-        case bool():
-            return frozenset({"boolean"})
-        case int():
-            return frozenset({"integer", "number"})
-        case float():
-            return frozenset({"integer", "number"} if value.is_integer() else {"number"})
-        case str():
-            return frozenset({"string"})
-    return frozenset({"array" if isinstance(value, list) else "object"})
-
-
-def same(value: Any, other: Any) -> bool:
-    """Whether two JSON values are equal: true is not 1, and 1.0 is."""
-    if isinstance(value, dict) and isinstance(other, dict):
-        return value.keys() == other.keys() and all(same(value[key], other[key]) for key in value)
-    if isinstance(value, list) and isinstance(other, list):
-        return len(value) == len(other) and all(map(same, value, other))
-    return bool(value == other and isinstance(value, bool) == isinstance(other, bool))

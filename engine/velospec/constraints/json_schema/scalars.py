@@ -9,11 +9,14 @@ from velospec.constraints.json_schema.automaton import Automaton
 from velospec.constraints.json_schema.documents import Document, Keywords, Place
 from velospec.constraints.json_schema.formats import FORMATS
 from velospec.constraints.json_schema.pattern_nodes import ANYTHING, PatternError
-from velospec.constraints.json_schema.patterns import other_than, whole_match, whole_node, write
+from velospec.constraints.json_schema.patterns import lengths, other_than, whole_match, whole_node, write
 from velospec.constraints.json_schema.refusals import Refusal, Refusals
 
 EXACT = 2**53
 """Whole numbers up to here are exact in the engines, which count in 64-bit floating point."""
+
+MOST_COUNTED = 10**9
+"""Characters and members beyond this number are not counted. No answer has as many."""
 
 _LONGEST_HOST = 253  # characters, RFC 1123
 
@@ -27,6 +30,13 @@ def string(variant: tuple[Place, ...], document: Document, refusals: Refusals) -
         most = min(_LONGEST_HOST, _LONGEST_HOST if most is None else most)
     if most is not None and least > most:
         return False
+    if least > MOST_COUNTED:
+        place = next(place for place, each in zip(variant, words, strict=True) if "minLength" in each)
+        why = f'"minLength" is not enforced: more than {MOST_COUNTED:,} characters are not counted'
+        refusals.meet(Refusal(place.at("minLength"), why))
+        least = 0
+    if most is not None and most > MOST_COUNTED:
+        most = None
     form: dict[str, Any] = {"type": "string"}
     if least:
         form["minLength"] = least
@@ -36,11 +46,25 @@ def string(variant: tuple[Place, ...], document: Document, refusals: Refusals) -
         pattern for place in variant for pattern in _patterns(place, document.keywords(place), refusals)
     ]
     patterns = list(dict.fromkeys(patterns))
+    if _exclude_each_other(patterns, least, most):
+        return False
     if len(patterns) == 1:
         form["pattern"] = patterns[0]
     elif patterns:
         form["allOf"] = [{"pattern": pattern} for pattern in patterns]
     return form
+
+
+def _exclude_each_other(patterns: list[str], least: int, most: int | None) -> bool:
+    """Whether it is plain that no string of `least` to `most` characters is in all of `patterns`."""
+    nodes = [whole_node(pattern) for pattern in patterns]
+    for fewest, largest in map(lengths, nodes):
+        if largest < least or (most is not None and most < fewest):
+            return True
+    try:
+        return len(nodes) > 1 and Automaton(nodes).empty
+    except PatternError:
+        return False
 
 
 def _patterns(place: Place, words: Keywords, refusals: Refusals) -> list[str]:
