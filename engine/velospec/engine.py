@@ -188,7 +188,7 @@ class Engine:
             CancelledError: `cancel` was cancelled.
             BackendError: The backend failed.
         """
-        return self._complete(self._task(request), cancel, on_text, on_step)
+        return self._complete(self._task(request, cancel), cancel, on_text, on_step)
 
     def generate(
         self,
@@ -204,7 +204,7 @@ class Engine:
             CancelledError: `cancel` was cancelled.
             BackendError: The backend failed.
         """
-        return self._complete(self._task(request), cancel, on_text, on_step)
+        return self._complete(self._task(request, cancel), cancel, on_text, on_step)
 
     def replay(self, request: InfillRequest | TextRequest, answer: Recording) -> Completion:
         """Decode `request` as if the model wrote `answer`, to learn what the drafting in use makes of it.
@@ -328,6 +328,6 @@ class Engine:
         )
         self._decoder = self._compose()
 
-    def _task(self, request: InfillRequest | TextRequest) -> Task:
+    def _task(self, request: InfillRequest | TextRequest, cancel: CancelToken | None = None) -> Task:
         rate = None if self._profile is None else self._profile.prefill_tokens_per_second
-        return self._tasks.make(request, window(self._backend.context, rate))
+        return self._tasks.make(request, window(self._backend.context, rate), cancel)

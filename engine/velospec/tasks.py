@@ -5,6 +5,7 @@ from __future__ import annotations
 from velospec.backends.llama_cpp import LlamaVocabulary
 from velospec.constraints.base import GrammarCursor
 from velospec.constraints.compiler import GrammarCompiler
+from velospec.core.cancellation import CancelToken
 from velospec.core.grammar import Grammar
 from velospec.core.request import BREAK, InfillRequest, TextRequest
 from velospec.decode.decoder import Task
@@ -38,14 +39,19 @@ class TaskMaker:
         self._infill: InfillFormat | None = None
         self._grammars = GrammarCompiler(vocabulary)
 
-    def make(self, request: InfillRequest | TextRequest, window: int) -> Task:
+    def make(
+        self, request: InfillRequest | TextRequest, window: int, cancel: CancelToken | None = None
+    ) -> Task:
         """The task of `request`; an infill prompt has at most `window` ids.
 
-        Raises InfillError, ContextError, GrammarError.
+        Raises InfillError, ContextError, GrammarError; CancelledError where `cancel` was cancelled while the
+        request's grammar was compiled.
         """
-        return self._at_cursor(request, window) if isinstance(request, InfillRequest) else self._text(request)
+        if isinstance(request, InfillRequest):
+            return self._at_cursor(request, window, cancel)
+        return self._text(request, cancel)
 
-    def _at_cursor(self, request: InfillRequest, window: int) -> Task:
+    def _at_cursor(self, request: InfillRequest, window: int, cancel: CancelToken | None) -> Task:
         prompt = self._format().build(request.prefix, request.suffix, request.path, window)
         return Task(
             request.document,
@@ -57,10 +63,10 @@ class TaskMaker:
             language=detect(request.path, request.prefix + request.suffix),
             sampling=request.sampling,
             workspace=request.workspace,
-            grammar=self._cursor(request.grammar, prompt.heal),
+            grammar=self._cursor(request.grammar, cancel, prompt.heal),
         )
 
-    def _text(self, request: TextRequest) -> Task:
+    def _text(self, request: TextRequest, cancel: CancelToken | None) -> Task:
         begin = self._vocabulary.bos_id
         parts = request.prompt.split(BREAK) if request.special else [request.prompt]
         ids = [token for part in parts for token in self._vocabulary.encode(part, special=request.special)]
@@ -75,11 +81,13 @@ class TaskMaker:
             language=detect("", request.prompt),
             sampling=request.sampling,
             workspace=request.workspace,
-            grammar=self._cursor(request.grammar),
+            grammar=self._cursor(request.grammar, cancel),
         )
 
-    def _cursor(self, grammar: Grammar | None, heal: bytes = b"") -> GrammarCursor | None:
-        return None if grammar is None else self._grammars.start(grammar, heal)
+    def _cursor(
+        self, grammar: Grammar | None, cancel: CancelToken | None, heal: bytes = b""
+    ) -> GrammarCursor | None:
+        return None if grammar is None else self._grammars.start(grammar, heal, cancel)
 
     def _format(self) -> InfillFormat:
         if self._infill is None:

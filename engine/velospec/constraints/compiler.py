@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 from dataclasses import replace
-from functools import lru_cache
+from functools import partial
 from typing import Literal
 
 from velospec.backends.base import Vocabulary
+from velospec.constraints.budget import COMPILE_SECONDS, TimeLimit, check_size
 from velospec.constraints.cursor import GrammarConstraint
 from velospec.constraints.marks import marks_in
 from velospec.constraints.matcher import CompiledGrammar, Engine
+from velospec.core.cancellation import CancelToken
 from velospec.core.errors import GrammarError
 from velospec.core.grammar import Grammar
 
@@ -33,17 +35,20 @@ class GrammarCompiler:
         self._vocabulary = vocabulary
         self._wanted = engine
         self._engine: Engine | None = None
-        self.compile = lru_cache(maxsize=_MOST_KEPT)(self._compile)
+        self._kept: dict[Grammar, CompiledGrammar] = {}  # the least recently used first
+        self._limit = TimeLimit[CompiledGrammar](COMPILE_SECONDS)
 
-    def start(self, grammar: Grammar, heal: bytes = b"") -> GrammarConstraint:
+    def start(
+        self, grammar: Grammar, heal: bytes = b"", cancel: CancelToken | None = None
+    ) -> GrammarConstraint:
         """The constraint of one answer.
 
         `heal` are bytes at the end of `grammar.after` that the answer begins with once more (token healing).
-        Raises GrammarError.
+        Raises GrammarError; CancelledError where `cancel` was cancelled while the grammar was compiled.
         """
         after = grammar.after.encode("utf-8", "replace").removesuffix(heal)
         alone = replace(grammar, after="")  # so that it is found again for other texts
-        compiled = self.compile(alone)
+        compiled = self.compile(alone, cancel)
         marks = {} if grammar.tags is None else marks_in(grammar.tags.literals, self._vocabulary)
         shown = {token: name.encode() for name, token in marks.items()}
         return GrammarConstraint(
@@ -62,8 +67,19 @@ class GrammarCompiler:
             self._engine = _open(self._wanted, self._vocabulary)
         return self._engine
 
-    def _compile(self, grammar: Grammar) -> CompiledGrammar:
-        return self.engine.compile(grammar)
+    def compile(self, grammar: Grammar, cancel: CancelToken | None = None) -> CompiledGrammar:
+        """`grammar` compiled, or as it is remembered.
+
+        Raises GrammarError, also where it is too long or takes too long; CancelledError.
+        """
+        compiled = self._kept.pop(grammar, None)
+        if compiled is None:
+            check_size(grammar)
+            compiled = self._limit.result(partial(self.engine.compile, grammar), cancel)
+        self._kept[grammar] = compiled
+        if len(self._kept) > _MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
+        return compiled
 
 
 def _open(wanted: EngineName, vocabulary: Vocabulary) -> Engine:

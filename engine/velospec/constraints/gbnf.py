@@ -11,19 +11,26 @@ import re
 from collections.abc import Callable
 
 from velospec.constraints.ebnf import char_class, literal
+from velospec.constraints.gbnf_rules import endless_rule
 from velospec.constraints.json_schema.pattern_nodes import LAST, Ranges, complement
 from velospec.core.errors import GrammarError
 
 _TERM = re.compile(r'"((?:\\.|[^"\\\n])*)"|\[((?:\\.|[^\]\\\n])*)\]|#[^\n]*|\.')
 _CHAR = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))|(.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", '"': '"', "[": "[", "]": "]", "-": "-", "^": "^"}
+_TWICE = re.compile(  # texts and classes, which are left alone, and repetitions of a repetition in brackets
+    r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|([*+?]|\{[^}]*\})(?=\s*\)\s*[*+?{])'
+)
 _TEXT = {'"': '\\"', "\\": "\\\\"}
 _ROOT = re.compile(r"^\s*root\s*::=", re.MULTILINE)
 
 
 def for_llguidance(source: str) -> str:
-    """`source` as llguidance's converter reads it: characters as themselves or by two digits."""
-    return _rewritten(source, _text, _chars)
+    """`source` as llguidance's converter reads it: characters as themselves or by two digits.
+
+    It takes the brackets off a single term, whatever repeats inside and outside of them; not off two terms.
+    """
+    return _TWICE.sub(lambda found: found[0] + (' ""' if found[1] else ""), _rewritten(source, _text, _chars))
 
 
 def for_xgrammar(source: str) -> str:
@@ -51,12 +58,24 @@ def _rewritten(source: str, text: Callable[[str], str], chars: Callable[[Ranges]
         raise GrammarError(
             "The EBNF grammar has no rule `root ::= ...`.", "Name the rule for the whole text root."
         )
+    endless = endless_rule(source)
+    if endless is not None:
+        raise GrammarError(
+            f"The rule `{endless}` of the EBNF grammar has no end: each of its alternatives needs it again.",
+            "Give it an alternative that ends.",
+        )
 
     def term(found: re.Match[str]) -> str:
         if found[1] is not None:
             return text("".join(map(chr, _codes(found[1]))))
         if found[2] is not None:
-            return chars(_ranges(found[2]))
+            ranges = _ranges(found[2])
+            if not ranges:
+                raise GrammarError(
+                    f"The EBNF grammar has the class {found[0]}, which no character is of.",
+                    'Name its characters, or write "" for nothing.',
+                )
+            return chars(ranges)
         return chars(((0, LAST),)) if found[0] == "." else ""
 
     return _TERM.sub(term, source)

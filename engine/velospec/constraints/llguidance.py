@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from llguidance import LLMatcher, LLTokenizer, TokenizerWrapper
+from llguidance import LLMatcher, LLParserLimits, LLTokenizer, TokenizerWrapper
 from llguidance.gbnf_to_lark import any_to_lark
 
 from velospec.backends.base import Vocabulary
@@ -19,6 +19,7 @@ from velospec.constraints.gbnf import for_llguidance
 from velospec.constraints.json_schema.patterns import write
 from velospec.constraints.marks import marks_in
 from velospec.constraints.matcher import Words
+from velospec.constraints.refusal import overload, reason, refusal
 from velospec.constraints.regex import whole_text
 from velospec.constraints.schema import check_schema
 from velospec.constraints.tags_lark import tags_lark
@@ -27,6 +28,9 @@ from velospec.core.grammar import LONGEST_WHITESPACE, Grammar, GrammarKind, Whit
 
 _HEADER = '%llguidance {"no_forcing": true}\n'
 _SPECIAL = b"\xff"  # marks a token that no text stands for
+# Each optional property is four items of a row; by itself the engine takes 2,000 of them. Errors are told
+# without the engine's state.
+_LIMITS = LLParserLimits(max_items_in_row=50_000, verbose_errors=False)
 _SEPARATORS = {
     Whitespace.SPACED: {"item_separator": ", ", "key_separator": ": ", "whitespace_flexible": False},
     Whitespace.COMPACT: {"item_separator": ",", "key_separator": ":", "whitespace_flexible": False},
@@ -54,25 +58,23 @@ class LlguidanceEngine:
         """See `Engine.compile`."""
         marks = {} if grammar.tags is None else marks_in(grammar.tags.literals, self._vocabulary)
         source = LLMatcher.grammar_from_lark(_HEADER + _lark(grammar, marks))
-        error, messages = LLMatcher.validate_grammar_with_warnings(source, self._tokenizer)
-        if error or messages:
-            raise GrammarError(
-                f"The {_NAMES[grammar.kind]} cannot be enforced: {'; '.join(messages)}.",
-                "Change what is named there, or ask without it and check the answer.",
-            )
-        return LlguidanceGrammar(self._tokenizer, self._bytes, source, marked=bool(marks))
+        matcher = LLMatcher(self._tokenizer, source, log_level=0, limits=_LIMITS)
+        messages = [matcher.get_error()] if matcher.is_error() else matcher.get_grammar_warnings()
+        if messages:
+            raise refusal(grammar.kind, messages[0])
+        return LlguidanceGrammar(self._tokenizer, self._bytes, matcher, marked=bool(marks))
 
 
 class LlguidanceGrammar:
     """Implements `constraints.matcher.CompiledGrammar`."""
 
     def __init__(
-        self, tokenizer: LLTokenizer, single: Mapping[int, int], source: str, *, marked: bool
+        self, tokenizer: LLTokenizer, single: Mapping[int, int], matcher: LLMatcher, *, marked: bool
     ) -> None:
         self._tokenizer = tokenizer
         self._single = single  # the ids of single bytes
         self._marked = marked
-        self._matcher = LLMatcher(tokenizer, source, log_level=0)
+        self._matcher = matcher
 
     def matcher(self, after: bytes = b"") -> LlguidanceMatcher:
         """See `CompiledGrammar.matcher`."""
@@ -104,43 +106,57 @@ class LlguidanceMatcher:
 
     @property
     def accepting(self) -> bool:
+        self._check(self._matcher)
         return self._matcher.is_accepting()
 
     @property
     def stopped(self) -> bool:
+        self._check(self._matcher)
         return self._matcher.is_stopped()
 
     def accept(self, token: int) -> bool:
-        return self._matcher.try_consume_tokens([token]) == 1
+        accepted = self._matcher.try_consume_tokens([token]) == 1
+        self._check(self._matcher)
+        return accepted
 
     def consume(self, ids: Sequence[int]) -> int:
-        return self._matcher.try_consume_tokens(list(ids))
+        count = self._matcher.try_consume_tokens(list(ids))
+        if count < len(ids):
+            self._check(self._matcher)
+            # Cursors of one grammar share its lexer: where that gave up, the others are told with their mask.
+            other = self._matcher.deep_copy()
+            other.compute_bitmask()
+            self._check(other)
+        return count
 
     def valid(self, ids: Sequence[int]) -> int:
-        return self._matcher.validate_tokens(list(ids))
+        count = self._matcher.validate_tokens(list(ids))
+        self._check(self._matcher)
+        return count
 
     def rollback(self, count: int) -> None:
         if not self._matcher.rollback(count):
-            raise self._failure()
+            raise overload(self._matcher.get_error())
 
     def fill(self, mask: Words) -> None:
-        if self._matcher.is_stopped():
+        if self.stopped:
             return
         self._matcher.unsafe_compute_mask_ptr(mask.ctypes.data, mask.nbytes)
-        if self._matcher.is_error():
-            raise self._failure()
+        self._check(self._matcher)
 
     def forced(self) -> bytes:
         if not self._marked:
-            return self._matcher.compute_ff_bytes()
+            text = self._matcher.compute_ff_bytes()
+            self._check(self._matcher)
+            return text
         # 1.9.1 makes no mask any more where it was asked for forced bytes and a control token is forced.
         return self._matcher.deep_copy().compute_ff_bytes().split(_SPECIAL, 1)[0]
 
-    def _failure(self) -> GrammarError:
-        return GrammarError(
-            f"The grammar is too much for its engine at this place: {self._matcher.get_error()}.",
-            "Simplify the grammar or schema: fewer alternatives, shorter bounds of lengths.",
-        )
+    @staticmethod
+    def _check(matcher: LLMatcher) -> None:
+        """A matcher that gave up says of everything that it is refused, and that the text has to end."""
+        if matcher.is_error():
+            raise overload(matcher.get_error())
 
 
 class _Tokens:
@@ -159,15 +175,6 @@ class _Tokens:
 
     def __call__(self, text: bytes) -> list[int]:
         return self._encode(text.decode(errors="replace"))
-
-
-_NAMES = {
-    GrammarKind.JSON: "JSON grammar",
-    GrammarKind.JSON_SCHEMA: "JSON Schema",
-    GrammarKind.EBNF: "EBNF grammar",
-    GrammarKind.REGEX: "regular expression",
-    GrammarKind.TAGS: "grammar of the calls",
-}
 
 
 def _lark(grammar: Grammar, marks: Mapping[str, int]) -> str:
@@ -197,8 +204,13 @@ def _from_ebnf(source: str) -> str:
     plain = for_llguidance(source)
     try:
         lark: str = any_to_lark(plain)
+    except RecursionError as error:
+        raise GrammarError(
+            "The EBNF grammar cannot be read: its groups are nested too deep.",
+            "Give the inner ones rules of their own.",
+        ) from error
     except Exception as error:  # the converter raises plain exceptions
         raise GrammarError(
-            f"The EBNF grammar cannot be read: {error}.", "See llama.cpp's grammars/README."
+            f"The EBNF grammar cannot be read: {reason(str(error))}.", "See llama.cpp's grammars/README."
         ) from error
     return lark

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from velospec.constraints.json_schema.pattern_nodes import Anchor, Choice, Node, PatternError, Sequence
 from velospec.constraints.json_schema.pattern_parser import parse
-from velospec.constraints.json_schema.patterns import write
+from velospec.constraints.json_schema.patterns import lengths, write
 from velospec.core.errors import GrammarError
+
+LONGEST_LEAST = 20_000
+"""The most characters that the shortest text may have: engines give up on more, and no context holds it."""
 
 
 def whole_text(pattern: str) -> Node:
@@ -18,6 +21,11 @@ def whole_text(pattern: str) -> Node:
             f"The regular expression cannot be enforced: {error}.",
             "Write it without what is named there; its dialect is that of ECMA 262.",
         ) from error
+    if lengths(node)[0] > LONGEST_LEAST:
+        raise GrammarError(
+            f"The regular expression matches no text of {LONGEST_LEAST:,} characters or fewer.",
+            "Let it repeat less often.",
+        )
     return node
 
 

@@ -7,11 +7,8 @@ own JSON grammars guess what follows a string; where JSON ends inside other text
 
 from __future__ import annotations
 
-import re
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import TypeVar
 
 import numpy as np
 import xgrammar
@@ -21,6 +18,7 @@ from velospec.constraints.ebnf import char_class, expression
 from velospec.constraints.gbnf import for_xgrammar
 from velospec.constraints.marks import marks_in
 from velospec.constraints.matcher import Words
+from velospec.constraints.refusal import refusal
 from velospec.constraints.regex import whole_text
 from velospec.constraints.schema import check_schema
 from velospec.constraints.schema_ebnf import schema_ebnf
@@ -28,16 +26,11 @@ from velospec.constraints.tags_ebnf import tags_ebnf
 from velospec.core.errors import GrammarError
 from velospec.core.grammar import Grammar, GrammarKind, Whitespace
 
-COMPILE_SECONDS = 20.0
-"""A grammar that takes longer to compile is given up."""
-
 _LONG_RULE = (
     30_000  # characters; the masks of longer rules are made with the grammar: later they take seconds
 )
 _KEPT_BYTES = 64_000_000  # of masks of rules that several grammars share
 _THREADS = 2
-_PLACE = re.compile(r"^\[[\d:]+\] \S+:\d+: ")  # of the C++ source, before xgrammar's messages
-T = TypeVar("T")
 
 
 class XgrammarEngine:
@@ -54,19 +47,13 @@ class XgrammarEngine:
 
     def compile(self, grammar: Grammar) -> XgrammarGrammar:
         """See `Engine.compile`."""
-        compiled = _within(COMPILE_SECONDS, partial(self._compile, grammar))
-        return XgrammarGrammar(compiled, self._tokens)
-
-    def _compile(self, grammar: Grammar) -> xgrammar.CompiledGrammar:
         try:
             ebnf = _ebnf(grammar, self._vocabulary)
             longest = max(map(len, ebnf.splitlines()))
-            return (self._eager if longest > _LONG_RULE else self._lazy).compile_grammar(ebnf)
+            compiled = (self._eager if longest > _LONG_RULE else self._lazy).compile_grammar(ebnf)
         except (RuntimeError, ValueError) as error:  # what xgrammar raises
-            raise GrammarError(
-                f"The {_NAMES[grammar.kind]} cannot be enforced: {_PLACE.sub('', str(error)).strip()}.",
-                "Change what is named there, or ask without it and check the answer.",
-            ) from error
+            raise refusal(grammar.kind, str(error)) from error
+        return XgrammarGrammar(compiled, self._tokens)
 
 
 class XgrammarGrammar:
@@ -161,15 +148,6 @@ class _Tokens:
         """A mask of all ids but the end tokens."""
 
 
-_NAMES = {
-    GrammarKind.JSON: "JSON grammar",
-    GrammarKind.JSON_SCHEMA: "JSON Schema",
-    GrammarKind.EBNF: "EBNF grammar",
-    GrammarKind.REGEX: "regular expression",
-    GrammarKind.TAGS: "grammar of the calls",
-}
-
-
 def _ebnf(grammar: Grammar, vocabulary: Vocabulary) -> str:
     json_of = partial(_json, whitespace=grammar.whitespace)
     match grammar.kind:
@@ -191,27 +169,3 @@ def _ebnf(grammar: Grammar, vocabulary: Vocabulary) -> str:
 
 def _json(schema: str, whitespace: Whitespace, *, weaken: bool = False) -> str:
     return schema_ebnf(check_schema(schema, weaken=weaken).schema, whitespace)
-
-
-def _within(seconds: float, work: Callable[[], T]) -> T:
-    """The result of `work`, in a thread of its own: xgrammar cannot be stopped, but it can be left behind."""
-    results: list[T] = []
-    errors: list[Exception] = []
-
-    def run() -> None:
-        try:
-            results.append(work())
-        except Exception as error:  # noqa: BLE001 - raised again by the thread that waits
-            errors.append(error)
-
-    thread = threading.Thread(target=run, name="velospec-grammar", daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if errors:
-        raise errors[0]
-    if not results:
-        raise GrammarError(
-            f"The grammar takes longer than {seconds:g} s to compile.",
-            "Simplify it: fewer alternatives, shorter bounds of lengths and counts.",
-        )
-    return results[0]
