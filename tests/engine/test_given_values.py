@@ -32,7 +32,7 @@ _any: Any = None
         (lambda: Limits(max_lines=0), "Limits.max_lines should be a whole number of at least 1, not 0."),
         (lambda: Limits(budget_ms=math.nan), "Limits.budget_ms should be a number of at least 0, not nan."),
         (lambda: Limits(stop=""), "Limits.stop should be a tuple of str, not of the type str."),  # type: ignore[arg-type]  # on purpose
-        (lambda: Limits(stop=("a", "")), "Limits.stop holds an empty text."),
+        (lambda: Limits(stop=("a", _any)), "Limits.stop[1] should be a str, not None."),
         (lambda: TextRequest("d", _any), "TextRequest.prompt should be a str, not None."),
         (lambda: TextRequest(_any, "x"), "TextRequest.document should be a str, not None."),
         (

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from velospec.core.checks import require, require_all, require_number
-from velospec.core.errors import SettingsError
 from velospec.core.grammar import Grammar
 from velospec.core.statistics import Statistics
 
@@ -56,8 +55,6 @@ class Limits:
     def __post_init__(self) -> None:
         require_number("Limits.max_tokens", self.max_tokens, 0, math.inf, "Give the most tokens.", whole=True)
         require_all("Limits.stop", self.stop, str, 'Give texts, such as stop=("\\n\\n",).')
-        if not all(self.stop):
-            raise SettingsError("Limits.stop holds an empty text.", "Leave it out.")
         if self.max_lines is not None:
             require_number("Limits.max_lines", self.max_lines, 1, math.inf, "Use None for any.", whole=True)
         if self.budget_ms is not None:
