@@ -12,6 +12,7 @@ from llguidance import LLParserLimits
 
 from tests.support.grammar_cases import VOCABULARY, accepts, compiler, schema
 from tests.support.schema_engines import ENGINES
+from tests.support.vocabularies import vocabulary
 from velospec.constraints import budget, llguidance, regex
 from velospec.constraints.budget import MOST_CHARACTERS, TimeLimit
 from velospec.constraints.gbnf_rules import endless_rule
@@ -19,6 +20,8 @@ from velospec.constraints.refusal import reason
 from velospec.core.cancellation import CancelToken
 from velospec.core.errors import CancelledError, GrammarError
 from velospec.core.grammar import Grammar, GrammarKind, Tag, Tags
+from velospec.core.request import Limits, TextRequest
+from velospec.tasks import TaskMaker
 
 
 @pytest.fixture(params=ENGINES)
@@ -253,6 +256,22 @@ def test_the_compiler_holds_grammars_to_the_limit_of_time(monkeypatch: pytest.Mo
     monkeypatch.setattr(made.engine, "compile", lambda _grammar: go_on.wait(60))
     with pytest.raises(GrammarError, match=r"takes longer than 0\.05 s"):
         made.compile(schema({"const": "taken long"}))
+    go_on.set()
+
+
+def test_a_request_is_cancelled_while_its_grammar_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on = threading.Event()
+    cancel = CancelToken()
+    tasks = TaskMaker(vocabulary("starcoder"), None)
+
+    def compile_long(_engine: object, _grammar: Grammar) -> None:
+        cancel.cancel()
+        go_on.wait(60)
+
+    monkeypatch.setattr(llguidance.LlguidanceEngine, "compile", compile_long)
+    request = TextRequest("d", "Answer: ", Limits(max_tokens=2), grammar=schema({"const": "taken long"}))
+    with pytest.raises(CancelledError):
+        tasks.make(request, 100, cancel)
     go_on.set()
 
 
