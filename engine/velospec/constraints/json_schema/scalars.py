@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 from velospec.constraints.json_schema.automaton import Automaton
@@ -18,6 +19,7 @@ EXACT = 2**53
 MOST_COUNTED = 10**9
 """Characters and members beyond this number are not counted. No answer has as many."""
 
+_LONGEST_COMPARED = 200  # characters of patterns that are tried for a string in common: milliseconds
 _LONGEST_HOST = 253  # characters, RFC 1123
 
 
@@ -57,12 +59,21 @@ def string(variant: tuple[Place, ...], document: Document, refusals: Refusals) -
 
 def _exclude_each_other(patterns: list[str], least: int, most: int | None) -> bool:
     """Whether it is plain that no string of `least` to `most` characters is in all of `patterns`."""
-    nodes = [whole_node(pattern) for pattern in patterns]
-    for fewest, largest in map(lengths, nodes):
+    for fewest, largest in map(_lengths, patterns):
         if largest < least or (most is not None and most < fewest):
             return True
+    return len(patterns) > 1 and sum(map(len, patterns)) <= _LONGEST_COMPARED and _disjoint(tuple(patterns))
+
+
+@lru_cache(maxsize=4096)
+def _lengths(pattern: str) -> tuple[float, float]:
+    return lengths(whole_node(pattern))
+
+
+@lru_cache(maxsize=4096)
+def _disjoint(patterns: tuple[str, ...]) -> bool:
     try:
-        return len(nodes) > 1 and Automaton(nodes).empty
+        return Automaton(map(whole_node, patterns)).empty
     except PatternError:
         return False
 
