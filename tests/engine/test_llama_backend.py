@@ -344,17 +344,17 @@ def test_threads_that_the_machine_does_not_grant_are_given_up_and_tried_again() 
     clock = Clock()
     governor = ThreadGovernor(4, clock)
     for _ in range(50):
-        governor.observe(wall=0.01, cpu=0.0399)
+        governor.observe(wall=0.1, cpu=0.399)
     assert governor.choose() == 4
     for _ in range(6):  # two cores' worth for four threads
-        governor.observe(wall=0.01, cpu=min(governor.threads, 2) * 0.01)
+        governor.observe(wall=0.1, cpu=min(governor.threads, 2) * 0.1)
     assert governor.choose() == 2
     clock.now = 0.9
     assert governor.choose() == 2
     clock.now = 1.1
     assert governor.choose() == 4
     for _ in range(6):
-        governor.observe(wall=0.01, cpu=min(governor.threads, 2) * 0.01)
+        governor.observe(wall=0.1, cpu=min(governor.threads, 2) * 0.1)
     clock.now = 2.2  # the second pause is twice as long
     assert governor.choose() == 2
     clock.now = 3.2
@@ -363,9 +363,18 @@ def test_threads_that_the_machine_does_not_grant_are_given_up_and_tried_again() 
 
 def test_one_short_hiccup_costs_no_thread() -> None:
     governor = ThreadGovernor(2, Clock())
-    governor.observe(wall=0.01, cpu=0.014)
-    governor.observe(wall=0.01, cpu=0.0199)
+    governor.observe(wall=0.1, cpu=0.14)
+    governor.observe(wall=0.1, cpu=0.199)
     assert governor.choose() == 2
+
+
+def test_batches_shorter_than_the_steps_of_the_clock_of_cpu_time_are_judged_together() -> None:
+    """Linux counts the time of running threads by ticks: batches of 3 ms seem to get 1 or 2.4 of 2 threads."""
+    governor = ThreadGovernor(2, Clock())
+    for _ in range(100):
+        for cpu in (0.003, 0.003, 0.009, 0.009):
+            governor.observe(wall=0.003, cpu=cpu)
+        assert governor.choose() == 2
 
 
 def test_one_thread_is_always_left() -> None:

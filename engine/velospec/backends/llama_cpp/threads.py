@@ -13,7 +13,8 @@ import math
 import time
 from collections.abc import Callable
 
-_SMOOTHING = 0.4  # weight of the newest batch
+_WINDOW = 0.05  # seconds of batches that are judged together: systems count CPU time in steps of up to 10 ms
+_SMOOTHING = 0.4  # weight of the newest window
 _TOLERATED = 0.3  # threads' worth of missing CPU time that is put down to noise
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 16.0  # seconds before a given-up thread is tried again; doubles
 
@@ -28,6 +29,7 @@ class ThreadGovernor:
         self.most = most
         self.threads = most
         self._clock = clock
+        self._wall = self._cpu = 0.0  # seconds, of the window under way
         self._missing = 0.0  # smoothed, in threads
         self._pause = _FIRST_PAUSE
         self._retry_at = math.inf
@@ -36,15 +38,18 @@ class ThreadGovernor:
         """Threads for the next batch."""
         if self.threads < self.most and self._clock() >= self._retry_at:
             self.threads = self.most
-            self._missing = 0.0
+            self._missing = self._wall = self._cpu = 0.0
             self._retry_at = math.inf
         return self.threads
 
     def observe(self, wall: float, cpu: float) -> None:
         """Take note of a batch on `threads` threads: its seconds, and the seconds of CPU time it got."""
-        if wall <= 0:
+        self._wall += wall
+        self._cpu += cpu
+        if self._wall < _WINDOW:
             return
-        missing = max(0.0, self.threads - cpu / wall)
+        missing = max(0.0, self.threads - self._cpu / self._wall)
+        self._wall = self._cpu = 0.0
         self._missing += _SMOOTHING * (missing - self._missing)
         if self._missing > _TOLERATED and self.threads > 1:
             if self.threads == self.most:
