@@ -369,7 +369,7 @@ def test_one_short_hiccup_costs_no_thread() -> None:
 
 
 def test_batches_shorter_than_the_steps_of_the_clock_of_cpu_time_are_judged_together() -> None:
-    """Linux counts the time of running threads by ticks: batches of 3 ms seem to get 1 or 2.4 of 2 threads."""
+    """Linux counts the time of running threads by ticks: batches of 3 ms seem to get 1 or 3 of 2 threads."""
     governor = ThreadGovernor(2, Clock())
     for _ in range(100):
         for cpu in (0.003, 0.003, 0.009, 0.009):
