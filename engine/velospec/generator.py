@@ -57,7 +57,9 @@ class GenerationResult:
     tokens_per_sec: float
     rounds: int  # passes of the target
     config: str
-    density_trace: list[float] = field(default_factory=list)  # allowed share of the vocabulary, by round
+    # The allowed share of the vocabulary by round. C4 alone looks at it; the others see where text is forced
+    # (the share of a single id) and say 1 elsewhere.
+    density_trace: list[float] = field(default_factory=list)
     k_trace: list[tuple[float, int]] = field(default_factory=list)  # density and most ids of the draft
     parsed: Any = None  # the JSON value, or the calls; None where the answer was cut short
 

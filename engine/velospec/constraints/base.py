@@ -89,6 +89,13 @@ class GrammarCursor(Constraint, Protocol):
         """How many of `ids` are allowed behind the allowed ids `ahead`, counted from the first."""
         ...
 
+    def rough_density(self) -> float:
+        """What is known of the density behind the decided ids without a mask, which takes time in every step.
+
+        That of a single id where text is forced; 1 elsewhere.
+        """
+        ...
+
     def forced(self, ahead: Sequence[int] = ()) -> bytes:
         """The bytes that every continuation begins with; empty where there is a choice at once."""
         ...

@@ -141,6 +141,9 @@ class GrammarConstraint:
         self.seconds += time.perf_counter() - started
         return share
 
+    def rough_density(self) -> float:
+        return 1 / self._size if self._forced or self.forced() else 1.0
+
     def forced(self, ahead: Sequence[int] = ()) -> bytes:
         started = time.perf_counter()
         self._move(ahead)

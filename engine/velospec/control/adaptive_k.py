@@ -27,6 +27,8 @@ _LENGTH_ELSEWHERE = 1
 class FixedK:
     """The policy of one length for all drafts."""
 
+    exact_density = False
+
     def __init__(self, cost: Cost, length: int, *, min_rows: int = 1) -> None:
         """`cost` is only kept up to date; nothing is chosen by it."""
         self.cost = cost
@@ -55,6 +57,8 @@ class FixedK:
 
 class DensityK(FixedK):
     """The policy of a length by the share of the vocabulary that the grammar allows."""
+
+    exact_density = True
 
     def __init__(self, cost: Cost, *, min_rows: int = 1) -> None:
         super().__init__(cost, _LENGTH_ELSEWHERE, min_rows=min_rows)

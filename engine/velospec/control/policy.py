@@ -43,6 +43,8 @@ class Policy(Protocol):
     """One way to choose. It sees drafts and verdicts, never text or logits."""
 
     cost: Cost
+    exact_density: bool
+    """Whether `look` is to be told the share exactly, which takes a mask, and not just where text is forced."""
 
     def begin(self) -> None:
         """A request begins."""

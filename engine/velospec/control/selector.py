@@ -33,6 +33,8 @@ _RECENT = 0.05  # weight of the newest step in the running average of what steps
 class Selector:
     """The policy that chooses by expected tokens per second."""
 
+    exact_density = False
+
     def __init__(self, acceptance: Estimate, cost: Cost, *, min_rows: int = 1) -> None:
         self._acceptance = acceptance
         self.cost = cost

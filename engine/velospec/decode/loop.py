@@ -119,7 +119,7 @@ class Loop:
     def _step(self, job: Job, pending: int) -> Verdict:
         context = len(job.slot.ids)
         started = time.perf_counter()
-        density = 1.0 if job.grammar is None else job.grammar.density()
+        density = 1.0 if job.grammar is None else self._density(job.grammar)
         self._selector.look(density)
         offered = self._propose(job, context)
         draft = self._selector.choose(offered, context) if offered else EMPTY
@@ -149,6 +149,9 @@ class Loop:
         if job.on_step is not None:
             job.on_step(step)
         return verdict
+
+    def _density(self, grammar: GrammarCursor) -> float:
+        return grammar.density() if self._selector.exact_density else grammar.rough_density()
 
     def _propose(self, job: Job, context: int) -> list[Draft]:
         """The drafts on offer, of ids that the target may choose."""
