@@ -44,7 +44,7 @@ class Policy(Protocol):
 
     cost: Cost
     exact_density: bool
-    """Whether `look` is to be told the share exactly, which takes a mask, and not just where text is forced."""
+    """Whether `look` is to be told the share exactly, which takes a mask, not just where text is forced."""
 
     def begin(self) -> None:
         """A request begins."""

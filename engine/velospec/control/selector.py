@@ -90,7 +90,9 @@ class Selector:
         `seconds` are those of batches with 0, 1, 2 ids of it. Ids are looked at for as long as they could
         help if all that follow were certain.
         """
-        survival, expected, caution = 1.0, 1.0, CAUTION * self._guard.trust
+        survival, expected, caution = 1.0, 1.0, self._guard.trust
+        if not draft.guesses:  # ids that have evidence of their own are known well enough as they are
+            caution *= CAUTION
         best_length, best_rate, last = 0, least, len(draft.ids)
         for length, chance in enumerate(self._acceptance.walk(draft, drafts), start=1):
             survival *= scale_odds(chance, caution)

@@ -20,9 +20,7 @@ class Step:
     score_seconds: float  # in the model
     decide_seconds: float  # comparing with the target, and learning from it
     expected_seconds: float  # what the cost model expected of the batch
-    density: float = (
-        1.0  # known share of the vocabulary that the grammar allowed; 1 without one
-    )
+    density: float = 1.0  # known share of the vocabulary that the grammar allowed; 1 without one
 
 
 OnStep = Callable[[Step], None]
