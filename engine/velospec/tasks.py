@@ -64,6 +64,7 @@ class TaskMaker:
             sampling=request.sampling,
             workspace=request.workspace,
             grammar=self._cursor(request.grammar, cancel, prompt.heal),
+            log_probs=request.log_probs,
         )
 
     def _text(self, request: TextRequest, cancel: CancelToken | None) -> Task:
@@ -82,6 +83,7 @@ class TaskMaker:
             sampling=request.sampling,
             workspace=request.workspace,
             grammar=self._cursor(request.grammar, cancel),
+            log_probs=request.log_probs,
         )
 
     def _cursor(

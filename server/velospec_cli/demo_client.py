@@ -163,7 +163,8 @@ class EditorSession:
         """Why the server offered nothing for `file` last."""
         params = types.ExecuteCommandParams("velospec.why", [self._uri(file)])
         result = await self._wait(self._client.workspace_execute_command_async(params))
-        return str(result["text"] if isinstance(result, dict) else getattr(result, "text", result))
+        text = result["text"] if isinstance(result, dict) else getattr(result, "text", result)
+        return str(text).partition("\n")[0]  # the stages and their times are for the log of a developer
 
     def _uri(self, file: str) -> str:
         return (self._folder / file).as_uri()

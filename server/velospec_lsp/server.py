@@ -13,11 +13,13 @@ from pygls.lsp.server import LanguageServer
 from velospec import __version__
 from velospec_lsp import handlers
 from velospec_lsp.completion.arbiter import Arbiter
-from velospec_lsp.completion.offer import Offer, Silence
+from velospec_lsp.completion.offer import Outcome, Silence
 from velospec_lsp.completion.pipeline import Pipeline
 from velospec_lsp.completion.site import Query
+from velospec_lsp.completion.trace import Trace
 from velospec_lsp.documents import Documents
 from velospec_lsp.editing.session import Edits
+from velospec_lsp.events import Listeners
 from velospec_lsp.model_link import ModelLink
 from velospec_lsp.privacy import PrivacyGate, uri_path
 from velospec_lsp.protocol import Protocol
@@ -27,7 +29,7 @@ from velospec_lsp.text import Place
 
 logger = logging.getLogger(__name__)
 
-_OUTCOMES = 200  # documents whose last outcome is remembered
+_TRACES = 200  # documents whose last completion is remembered
 
 
 class Server(LanguageServer):
@@ -46,9 +48,10 @@ class Server(LanguageServer):
         self.status = StatusReporter(self)
         self.link = ModelLink(self, self.status)
         self.pipeline = Pipeline(self.link, self.link.failed, self.status.warn_once)
-        self.arbiter: Arbiter[Offer | Silence] = Arbiter()
+        self.arbiter: Arbiter[Outcome] = Arbiter()
         self.edits = Edits()
-        self.outcomes: OrderedDict[str, str] = OrderedDict()
+        self.listeners = Listeners()
+        self.traces: OrderedDict[str, Trace] = OrderedDict()
         self.counts = {"requests": 0, "offers": 0, "accepted": 0}
         self.configuring = False  # the client was asked for its configuration and has not answered yet
         self.initial = Settings()  # the defaults under what the client configures later
@@ -95,24 +98,27 @@ class Server(LanguageServer):
         if document and self.pipeline.rule(Query(document, Place(0, 0))) is None:
             self.link.prepare(self.settings.model or None)
 
-    async def complete(self, query: Query) -> Offer | Silence:
-        """The pipeline's outcome, kept for those who ask why. Never fails but by cancellation."""
+    async def complete(self, query: Query) -> Outcome:
+        """The pipeline's outcome, its trace kept for those who ask why. Never fails but by cancellation."""
         self.counts["requests"] += 1
+        self.listeners.asked(query)
+        trace = Trace()
         try:
-            outcome = await self.pipeline.complete(query)
+            outcome = await self.pipeline.complete(query, trace)
         except Exception:  # a fault of ours must not become a pop-up at each key
             logger.exception("a completion failed")
             outcome = Silence("An internal error; see the log file.")
-        if isinstance(outcome, Offer):
-            self.counts["offers"] += 1
-            sentence = "Something was offered."
-        else:
-            sentence = outcome.reason
-        self.outcomes[query.document.uri] = sentence
-        self.outcomes.move_to_end(query.document.uri)
-        while len(self.outcomes) > _OUTCOMES:
-            self.outcomes.popitem(last=False)
+            trace.reason = outcome.reason
+        self.counts["offers"] += not isinstance(outcome, Silence)
+        self._keep(query.document.uri, trace)
+        self.listeners.answered(query, outcome)
         return outcome
+
+    def _keep(self, uri: str, trace: Trace) -> None:
+        self.traces[uri] = trace
+        self.traces.move_to_end(uri)
+        while len(self.traces) > _TRACES:
+            self.traces.popitem(last=False)
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Faults go to the log; a pop-up in the editor helps nobody."""

@@ -45,7 +45,7 @@ local client = vim.lsp.get_clients({ bufnr = 0, name = 'velospec' })[1]
 if not client then return '' end
 local command = { command = 'velospec.why', arguments = { vim.uri_from_bufnr(0) } }
 local reply = client:request_sync('workspace/executeCommand', command, 20000, vim.api.nvim_get_current_buf())
-return reply and reply.result and reply.result.text or ''
+return reply and reply.result and vim.split(reply.result.text, '\\n')[1] or ''
 """
 OFFERED = "Something was offered."
 NOT_YET = ("", "the editor has not asked", "A newer request", "No open document")

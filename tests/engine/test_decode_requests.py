@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tests.support.proposers import Oracle, eager_selector
@@ -247,9 +249,28 @@ def test_a_prompt_that_cannot_be_served_is_refused(ids: list[int]) -> None:
 
 def test_no_tokens_wanted() -> None:
     backend = repeating()
-    done = complete(decoder_for(backend), [1, 2], max_tokens=0)
+    decoder = decoder_for(backend)
+    done = complete(decoder, [1, 2, 3], max_tokens=0)
     assert (done.text, done.token_ids, done.finish) == ("", (), FinishReason.LENGTH)
-    assert backend.calls == []
+    assert (done.statistics.steps, backend.prefilled) == (0, 2)
+    assert complete(decoder, [1, 2, 3], max_tokens=1).statistics.reused_tokens == 2
+
+
+def test_how_likely_each_id_was_is_told_for_the_ids_that_are_kept() -> None:
+    prompt = VOCABULARY.encode("abcabcab")
+    asked = Task("doc", prompt, Limits(max_tokens=12, stop=("zz",)), log_probs=True)
+    done = decoder_for(repeating()).complete(asked, CancelToken())
+    alone = decoder_for(repeating()).complete(replace(asked, speculate=False), CancelToken())
+    assert len(done.log_probs) == len(done.token_ids) == 12
+    assert done.log_probs == alone.log_probs
+    assert all(value <= 0 for value in done.log_probs)
+    backend = repeating()
+    slot = decoder_for(backend).slots.acquire("doc", prompt)
+    slot.prefill(prompt[:-1])
+    row = slot.decode((prompt[-1],))[0].astype(float)
+    expected = row[done.token_ids[0]] - np.log(np.exp(row).sum())
+    assert done.log_probs[0] == pytest.approx(expected, abs=1e-5)
+    assert complete(decoder_for(repeating()), prompt, max_tokens=2).log_probs == ()
 
 
 def test_without_rollback_nothing_is_drafted() -> None:

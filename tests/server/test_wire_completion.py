@@ -238,7 +238,10 @@ def test_nothing_to_offer_is_an_empty_list(wire: Wire, answers: Answers) -> None
     assert wire.complete("file:///unknown.py", 0, 0) == []
     assert wire.complete(URI, 99, 99) == []
     why = wire.call("workspace/executeCommand", {"command": "velospec.why", "arguments": [URI]})
-    assert why == {"text": "The model has nothing to add here."}
+    assert (why["reason"], why["stage"]) == ("The model has nothing to add here.", "filters")
+    assert why["text"].startswith(why["reason"])
+    stages = [entry["stage"] for entry in why["stages"]]
+    assert stages == ["gate", "site", "cache", "extent", "schema", "model", "filters"]
 
 
 def test_clients_without_inline_completion_get_one_popup_entry(

@@ -71,9 +71,8 @@ def test_pushed_settings_and_the_switch(wire: Wire, answers: Answers) -> None:
     )
     assert wire.notification("velospec/status")["kind"] == "inactive"
     assert wire.complete(URI, 0, 1) == []
-    assert wire.call("workspace/executeCommand", {"command": "velospec.why"}) == {
-        "text": "The setting velospec.enabled is false."
-    }
+    why = wire.call("workspace/executeCommand", {"command": "velospec.why"})
+    assert (why["text"], why["stage"]) == ("The setting velospec.enabled is false.", "gate")
     wire.notify("workspace/didChangeConfiguration", {"settings": {"other": {}}})
     assert len(wire.complete(URI, 0, 1)) == 1
 

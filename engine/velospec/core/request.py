@@ -45,7 +45,7 @@ class Limits:
         SettingsError: a value is of the wrong type or out of its range.
     """
 
-    max_tokens: int = 128
+    max_tokens: int = 128  # 0 only reads the prompt, so that the next request has it in the cache
     stop: tuple[str, ...] = ()
     max_lines: int | None = None
     indent_scope: bool = False
@@ -132,6 +132,7 @@ class InfillRequest:
     sampling: Sampling = field(default_factory=Sampling)
     workspace: str = ""  # what was learned of acceptance is kept apart by it; never leaves this machine
     grammar: Grammar | None = None  # what the text must obey
+    log_probs: bool = False  # whether to tell how likely each token was to the model
 
     def __post_init__(self) -> None:
         for name in ("prefix", "suffix", "path"):
@@ -151,6 +152,7 @@ class TextRequest:
     sampling: Sampling = field(default_factory=Sampling)
     workspace: str = ""  # what was learned of acceptance is kept apart by it; never leaves this machine
     grammar: Grammar | None = None  # what the text must obey
+    log_probs: bool = False  # whether to tell how likely each token was to the model
 
     def __post_init__(self) -> None:
         require("TextRequest.prompt", self.prompt, str, "Give the text that is to be continued.")
@@ -159,12 +161,17 @@ class TextRequest:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The answer. `token_ids` are the ids kept; `text` is what they add after the cursor."""
+    """The answer. `token_ids` are the ids kept; `text` is what they add after the cursor.
+
+    `log_probs` has the natural logarithm of each id's probability under the model itself, before any mask,
+    temperature or penalty; empty unless the request asked for it.
+    """
 
     text: str
     token_ids: tuple[int, ...]
     finish: FinishReason
     statistics: Statistics
+    log_probs: tuple[float, ...] = ()
 
 
 def _check_common(request: InfillRequest | TextRequest) -> None:
@@ -172,6 +179,7 @@ def _check_common(request: InfillRequest | TextRequest) -> None:
     where = type(request).__name__
     require(f"{where}.document", request.document, str, "Name the document, such as by its path.")
     require(f"{where}.workspace", request.workspace, str, "Name the workspace, or leave it out.")
+    require(f"{where}.log_probs", request.log_probs, bool, "Write log_probs=True or False.")
     require(f"{where}.limits", request.limits, Limits, "Write Limits(max_tokens=…).")
     require(f"{where}.sampling", request.sampling, Sampling, "Write Sampling(temperature=…).")
     if request.grammar is not None:

@@ -19,7 +19,7 @@ from velospec.core.errors import ProtocolError
 from velospec.core.request import InfillRequest, Limits, TextRequest
 from velospec.daemon.codec import from_plain, to_plain
 
-PROTOCOL = 3
+PROTOCOL = 4
 """Grows with each change that an older peer would misread."""
 
 ANY_BUILD = ""

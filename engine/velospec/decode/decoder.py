@@ -43,6 +43,7 @@ class Task:
     sampling: Sampling = field(default_factory=Sampling)
     workspace: str = ""  # whose acceptance counts
     grammar: GrammarCursor | None = None  # at the beginning of the answer; used up
+    log_probs: bool = False
 
 
 class Decoder:
@@ -120,12 +121,17 @@ class Decoder:
             speculate=task.speculate and self._rollback,
             language=task.language,
             on_step=on_step,
+            log_probs=[] if task.log_probs else None,
         )
         finish = self._loop.run(job)
         text, kept = output.close()
         slot.reuse(len(task.ids) + kept)
         return Completion(
-            text, tuple(output.ids[:kept]), finish, job.tally.statistics(output.decided, task.grammar)
+            text,
+            tuple(output.ids[:kept]),
+            finish,
+            job.tally.statistics(output.decided, task.grammar),
+            tuple(job.log_probs[:kept]) if job.log_probs is not None else (),
         )
 
     def _constraint(self, task: Task) -> Constraint | None:

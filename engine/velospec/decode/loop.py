@@ -24,6 +24,7 @@ from velospec.decode.slots import Slot
 from velospec.decode.tally import Tally
 from velospec.proposers.base import Costly, GrammarAware, LanguageAware, Proposer, Watching
 from velospec.verify.base import Verifier
+from velospec.verify.likelihood import log_probabilities
 
 
 @dataclass(slots=True)
@@ -43,6 +44,7 @@ class Job:
     trims: bool = True  # whether drafts are cut before what the constraint forbids
     language: str = ""  # for proposers that are LanguageAware
     on_step: OnStep | None = None
+    log_probs: list[float] | None = None  # of the ids decided, where they are asked for
 
 
 class Loop:
@@ -74,10 +76,10 @@ class Loop:
             CancelledError: `job.cancel` was cancelled; noticed within one step.
             BackendError: The backend failed.
         """
-        if job.output.left < 1:
-            return FinishReason.LENGTH
         if not self._prefill(job):
             return FinishReason.DEADLINE
+        if job.output.left < 1:
+            return FinishReason.LENGTH
         self._begin(job)
         job.tally.end_prefill()
         pending = job.prompt[-1]
@@ -127,6 +129,8 @@ class Loop:
         logits = job.slot.decode((pending, *draft.ids))
         scored = time.perf_counter()
         verdict = job.verifier.decide(logits, draft, job.constraint, job.output.ids)
+        if job.log_probs is not None:
+            job.log_probs += log_probabilities(logits, verdict.ids)
         job.slot.truncate(context + 1 + verdict.accepted)
         rows = max(len(draft) + 1, job.slot.backend.min_rows)
         expected = self._selector.cost.seconds(rows, context)

@@ -26,6 +26,10 @@ class Silence:
     reason: str
 
 
+Outcome = tuple[Offer, ...] | Silence
+"""What a completion comes to: one offer or more, the best first, or silence."""
+
+
 def make_offer(
     identity: str, typed: str, text: str, query: Query, site: Site, *, fitted: bool = False
 ) -> Offer:

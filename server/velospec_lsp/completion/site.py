@@ -52,6 +52,7 @@ class Site:
     tail: str
     below: tuple[str, ...]
     above: str
+    language: str = ""  # the client's id of the document's language
 
 
 def site_of(query: Query, prefix_chars: int, suffix_chars: int) -> Site | None:
@@ -78,6 +79,7 @@ def site_of(query: Query, prefix_chars: int, suffix_chars: int) -> Site | None:
         tail=line[behind.index : content_length(line)],
         below=tuple(below[:_BELOW]),
         above=_nearest_above(text, before),
+        language=query.document.language,
     )
 
 

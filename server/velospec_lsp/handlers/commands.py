@@ -25,7 +25,9 @@ def register(server: Server) -> None:
     @server.command(ACCEPTED)
     def accepted(*arguments: Any) -> None:
         server.counts["accepted"] += 1
-        logger.info("offer %s was accepted", str(arguments[0])[:20] if arguments else "?")
+        identity = str(arguments[0])[:20] if arguments else "?"
+        logger.info("offer %s was accepted", identity)
+        server.listeners.accepted(identity)
 
     @server.command("velospec.status")
     async def status(*_arguments: Any) -> dict[str, Any]:
@@ -34,7 +36,7 @@ def register(server: Server) -> None:
     @server.command("velospec.why")
     def why(*arguments: Any) -> dict[str, Any]:
         uri = arguments[0] if arguments and isinstance(arguments[0], str) else None
-        return {"text": _why(server, uri)}
+        return _why(server, uri)
 
     @server.command("velospec.restart")
     async def restart(*_arguments: Any) -> dict[str, Any]:
@@ -71,15 +73,16 @@ async def _status(server: Server) -> dict[str, Any]:
     }
 
 
-def _why(server: Server, uri: str | None) -> str:
+def _why(server: Server, uri: str | None) -> dict[str, Any]:
     """Why the last request of `uri` (of the last document asked for, if None) ended as it did."""
-    uri = uri or next(reversed(server.outcomes), None)
+    uri = uri or next(reversed(server.traces), None)
     document = server.documents.get(uri) if uri else None
     if uri is None or document is None:
-        return "No open document of that name has been told to the server."
+        return {"text": "No open document of that name has been told to the server."}
     silence = server.pipeline.rule(Query(document, Place(0, 0)))
     if silence is not None:
-        return silence.reason
-    if uri in server.outcomes:
-        return server.outcomes[uri]
-    return "Nothing keeps completions from this file; the editor has not asked for one yet."
+        return {"text": silence.reason, "reason": silence.reason, "stage": "gate"}
+    trace = server.traces.get(uri)
+    if trace is not None:
+        return {"text": trace.describe(), **trace.to_dict()}
+    return {"text": "Nothing keeps completions from this file; the editor has not asked for one yet."}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from velospec_lsp.completion.offer import Offer, Silence
+from velospec_lsp.completion.offer import Offer, Outcome, Silence
 from velospec_lsp.completion.site import Query
 from velospec_lsp.documents import Document
 from velospec_lsp.handlers.convert import accepted_command, to_place, to_range
@@ -38,11 +38,12 @@ def register(server: Server) -> None:
         return _list(answer, query)
 
 
-async def _list(answer: Awaitable[Offer | Silence | None], query: Query) -> types.CompletionList | None:
+async def _list(answer: Awaitable[Outcome | None], query: Query) -> types.CompletionList | None:
     outcome = await answer
     if outcome is None:
         return None
-    items = [_item(outcome, query)] if isinstance(outcome, Offer) else []
+    # One entry: a popup lists words of other sources too, and alternatives would only crowd it.
+    items = [] if isinstance(outcome, Silence) else [_item(outcome[0], query)]
     # What comes after the next key is another completion.
     return types.CompletionList(is_incomplete=True, items=items)
 

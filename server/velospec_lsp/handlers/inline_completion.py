@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from velospec_lsp.completion.offer import Offer, Silence
+from velospec_lsp.completion.offer import Outcome, Silence
 from velospec_lsp.completion.site import Query, Selection
 from velospec_lsp.documents import Document
 from velospec_lsp.handlers.convert import accepted_command, to_place, to_range
@@ -42,7 +42,7 @@ def _query(document: Document, params: types.InlineCompletionParams) -> Query:
     return Query(document, to_place(document, params.position), manual, selection)
 
 
-async def _items(answer: Awaitable[Offer | Silence | None], document: Document) -> Items | None:
+async def _items(answer: Awaitable[Outcome | None], document: Document) -> Items | None:
     outcome = await answer
     if outcome is None:
         return None
@@ -50,8 +50,9 @@ async def _items(answer: Awaitable[Offer | Silence | None], document: Document) 
         return []
     return [
         types.InlineCompletionItem(
-            insert_text=outcome.text,
-            range=to_range(document, outcome.start, outcome.end),
-            command=accepted_command(outcome),
+            insert_text=offer.text,
+            range=to_range(document, offer.start, offer.end),
+            command=accepted_command(offer),
         )
+        for offer in outcome
     ]

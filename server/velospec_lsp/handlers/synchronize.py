@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from velospec_lsp.documents import Change, Position
+from velospec_lsp.events import Edit
 
 if TYPE_CHECKING:
     from velospec_lsp.server import Server
@@ -18,24 +19,36 @@ def register(server: Server) -> None:
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: types.DidOpenTextDocumentParams) -> None:
         opened = params.text_document
-        server.documents.open(opened.uri, str(opened.language_id), opened.version, opened.text)
+        document = server.documents.open(opened.uri, str(opened.language_id), opened.version, opened.text)
+        server.listeners.opened(document)
         server.prepare(opened.uri)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     def did_change(params: types.DidChangeTextDocumentParams) -> None:
-        changes = [_change(change) for change in params.content_changes]
+        changes = tuple(_change(change) for change in params.content_changes)
+        before = server.documents.get(params.text_document.uri)
         document = server.documents.change(params.text_document.uri, params.text_document.version, changes)
-        if document is not None:
+        if document is not None and before is not None:
             server.edits.changed(document)
+            server.listeners.edited(Edit(before, document, changes))
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    def did_save(params: types.DidSaveTextDocumentParams) -> None:
+        document = server.documents.get(params.text_document.uri)
+        if document is not None:
+            server.listeners.saved(document)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def did_close(params: types.DidCloseTextDocumentParams) -> None:
         uri = params.text_document.uri
+        document = server.documents.get(uri)
         server.documents.close(uri)
+        if document is not None:
+            server.listeners.closed(document)
         server.arbiter.withdraw(uri)
         server.edits.withdraw(uri)
         server.pipeline.cache.forget(uri)
-        server.outcomes.pop(uri, None)
+        server.traces.pop(uri, None)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     def did_change_folders(_params: types.DidChangeWorkspaceFoldersParams) -> None:

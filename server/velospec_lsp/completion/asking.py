@@ -1,0 +1,143 @@
+"""The stages that ask the model: which schema guides it, what it is asked, and its answer in time."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from velospec.core.errors import CancelledError, GrammarError, VeloSpecError
+from velospec.core.grammar import Grammar
+from velospec.core.request import Completion, FinishReason, InfillRequest, Limits
+from velospec_lsp.completion.offer import Outcome, Silence
+from velospec_lsp.completion.work import Work
+from velospec_lsp.json_schema.files import Workspace
+from velospec_lsp.json_schema.guide import JsonGuide
+from velospec_lsp.privacy import uri_path
+
+if TYPE_CHECKING:
+    from velospec_lsp.completion.pipeline import Pipeline
+
+logger = logging.getLogger(__name__)
+
+CUT_OFF = frozenset({FinishReason.LENGTH, FinishReason.DEADLINE})
+"""Why an answer ended where the model would have gone on."""
+
+
+class Infiller(Protocol):
+    """What the pipeline needs of the daemon's client."""
+
+    async def infill(self, request: InfillRequest, *, model: str | None = None) -> Completion:
+        """Complete; raises VeloSpecError. Cancelling the awaiting task stops the decode."""
+        ...
+
+
+class Asking:
+    """Asks the model for one pipeline."""
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        infiller: Infiller,
+        on_error: Callable[[VeloSpecError], None],
+        tell: Callable[[str], None],
+    ) -> None:
+        """`on_error` and `tell` are those of the pipeline."""
+        self._pipeline = pipeline
+        self._infiller = infiller
+        self._on_error = on_error
+        self._tell = tell
+        self._json = JsonGuide()
+
+    async def guide(self, work: Work) -> None:
+        """Find what guides the completion of a JSON document."""
+        query = work.query
+        if not self._json.concerns(query.document):
+            return
+        workspace = Workspace(self._pipeline.roots, self._pipeline.gate)
+        mapped = work.settings.json_schemas
+        work.guidance = await asyncio.to_thread(self._json.guidance, query, mapped, workspace)
+        while self._json.notices:
+            self._tell(self._json.notices.pop(0))
+
+    async def ask(self, work: Work) -> Outcome | None:
+        """Have the model write, within the budget."""
+        settings, guidance = work.settings, work.guidance
+        grammars: list[Grammar | None] = [*(guidance.grammars if guidance else ()), None]
+        budgets = [settings.budget_ms, settings.manual_budget_ms][work.query.manual :]
+        try:
+            for budget in budgets:
+                completion = await self._guided(work, budget, grammars)
+                # A long new prompt can take all of the budget. What has been read of it is kept, so it is
+                # worth going on: whoever waits is better served late than never, and any key ends this.
+                if completion.text.strip() or completion.finish is not FinishReason.DEADLINE:
+                    break
+        except CancelledError:
+            return Silence("A newer request took this one's place.")
+        except VeloSpecError as error:
+            self._on_error(error)
+            return Silence(str(error))
+        work.completion = completion
+        return None
+
+    async def _guided(self, work: Work, budget_ms: int, grammars: list[Grammar | None]) -> Completion:
+        """The completion under the first of `grammars` that the engine takes; those before it are removed."""
+        while True:
+            try:
+                return await self._infill(work, budget_ms, grammars[0])
+            except GrammarError:
+                logger.info("the grammar engine refused a grammar; %d more to try", len(grammars) - 1)
+                if len(grammars) == 1:
+                    raise
+                del grammars[0]
+
+    async def _infill(self, work: Work, budget_ms: int, grammar: Grammar | None) -> Completion:
+        begun = time.monotonic()
+        request = self.request(work, budget_ms, grammar)
+        completion = await self._infiller.infill(request, model=work.settings.model or None)
+        logger.info(
+            "completed in %.0f ms: %d tokens, %s",
+            1000 * (time.monotonic() - begun),
+            len(completion.token_ids),
+            completion.finish.value,
+        )
+        return completion
+
+    def request(self, work: Work, budget_ms: int, grammar: Grammar | None = None) -> InfillRequest:
+        """What the model is asked at the place of `work`."""
+        uri, settings, site = work.query.document.uri, work.settings, work.site
+        return InfillRequest(
+            document=uri,
+            prefix=site.prefix,
+            suffix=site.suffix,
+            path=(uri_path(uri) or "").rpartition("/")[2],
+            limits=Limits(
+                max_tokens=settings.max_tokens,
+                max_lines=work.extent.lines,
+                indent_scope=work.extent.in_block,
+                budget_ms=float(budget_ms),
+            ),
+            speculate=settings.speculate,
+            workspace=self._pipeline.workspace_of(uri),
+            grammar=grammar,
+            log_probs=True,
+        )
+
+
+def whole_lines(completion: Completion) -> str:
+    """The text without the last of its lines where that was cut off, often in a word. A lone line stays."""
+    if completion.finish not in CUT_OFF:
+        return completion.text
+    lines, _, _ = completion.text.rpartition("\n")
+    return lines if lines.strip() else completion.text
+
+
+def nothing_left(completion: Completion, filter_name: str) -> str:
+    """Why there is nothing to show of `completion`, in one sentence."""
+    if completion.text.strip():
+        return f"What the model wrote was dropped by the filter {filter_name!r}."
+    if completion.finish is FinishReason.DEADLINE:
+        return "The time budget ran out before the model had written anything (velospec.budgetMs)."
+    return "The model has nothing to add here."

@@ -1,0 +1,33 @@
+"""One completion on its way through the stages: what is asked, and what has been found out so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from velospec.core.request import Completion
+from velospec_lsp.completion.extent import Extent
+from velospec_lsp.completion.site import Query, Site
+from velospec_lsp.completion.trace import Trace
+from velospec_lsp.json_schema.guide import Guidance
+from velospec_lsp.settings import Settings
+
+
+@dataclass(slots=True)
+class Work:
+    """Filled in by the stages, in their order; a stage reads what those before it have written."""
+
+    query: Query
+    settings: Settings
+    site: Site
+    extent: Extent = field(default_factory=Extent)
+    guidance: Guidance | None = None  # of a JSON document that has a schema
+    completion: Completion | None = None
+    text: str = ""  # what is left of it to show
+    trace: Trace = field(default_factory=Trace)
+
+    @property
+    def answer(self) -> Completion:
+        """What the model wrote; for stages after the one that asks it."""
+        if self.completion is None:
+            raise RuntimeError("the model was not asked")
+        return self.completion
