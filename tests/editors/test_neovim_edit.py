@@ -13,7 +13,7 @@ from tests.support import neovim as driver
 from tests.support.edit_desk import Desk
 from tests.support.edit_samples import SAMPLES, Sample
 from tests.support.edit_screen import COMMANDS, Screen
-from velospec_lsp.editing.syntax import Syntax
+from velospec_lsp.syntax import Syntax
 
 pytestmark = pytest.mark.editor
 

@@ -17,7 +17,7 @@ from tests.support.edit_samples import SAMPLES, Sample
 from tests.support.edit_screen import COMMANDS, Screen
 from velospec.daemon.running import stop_daemons
 from velospec.models.store import InstalledModel
-from velospec_lsp.editing.syntax import Syntax, breaks
+from velospec_lsp.syntax import Syntax, breaks
 
 pytestmark = [pytest.mark.editor, pytest.mark.model]
 

@@ -7,8 +7,8 @@ import pytest
 from velospec_lsp.documents import Document
 from velospec_lsp.editing.rename import NotProvenError, is_fresh, occurrences, rename, symbol_at
 from velospec_lsp.editing.source import Source, apply_changes
-from velospec_lsp.editing.syntax import Syntax
 from velospec_lsp.encoding import PositionEncoding
+from velospec_lsp.syntax import Syntax
 from velospec_lsp.text import Text
 
 

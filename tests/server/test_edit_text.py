@@ -14,8 +14,8 @@ from velospec_lsp.editing.documentation import Documentation, document_function,
 from velospec_lsp.editing.functions import Parameter, function_at
 from velospec_lsp.editing.passage import passage_of, replace_passage
 from velospec_lsp.editing.source import Source, apply_changes
-from velospec_lsp.editing.syntax import Syntax, breaks
 from velospec_lsp.encoding import PositionEncoding
+from velospec_lsp.syntax import Syntax, breaks
 from velospec_lsp.text import Text
 
 _MARKS = st.sampled_from("\"\\*/\n\r\t `{}$#'u@<>")

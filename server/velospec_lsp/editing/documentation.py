@@ -15,7 +15,7 @@ from tree_sitter import Node
 
 from velospec_lsp.editing.functions import Function, Parameter, body_of
 from velospec_lsp.editing.source import Change, Source
-from velospec_lsp.editing.syntax import Syntax
+from velospec_lsp.syntax import Syntax
 
 _WIDTH, _LEAST_WIDTH = 88, 40  # columns of a line with its indentation; of the text alone at the least
 _ENDS = frozenset(".!?:;\u2026\u3002\uff01\uff1f")  # of a sentence; an ellipsis and wide marks among them

@@ -32,7 +32,7 @@ from velospec_lsp.editing.functions import Function, function_at
 from velospec_lsp.editing.passage import Passage, passage_of, replace_passage
 from velospec_lsp.editing.rename import NotProvenError, is_fresh, occurrences, rename, symbol_at
 from velospec_lsp.editing.source import Change, Source, apply_changes
-from velospec_lsp.editing.syntax import Syntax, breaks, syntax_of
+from velospec_lsp.syntax import Syntax, breaks, syntax_of
 
 _MOST = 12_000  # characters of a passage to rewrite; the context of the model may be smaller still
 _SHOWN = 4000  # characters of a function that something is only to be said of

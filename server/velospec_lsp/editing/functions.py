@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from velospec_lsp.editing.source import Source
-from velospec_lsp.editing.syntax import Syntax, ancestors, walk
+from velospec_lsp.syntax import Syntax, ancestors, walk
 
 _SCRIPT = frozenset(
     {

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from velospec_lsp.editing.source import Change, Source
-from velospec_lsp.editing.syntax import Syntax, ancestors
+from velospec_lsp.syntax import Syntax, ancestors
 
 _FENCED = re.compile(r"\A\s*```[^\n]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 _LEADING = re.compile(r"[ \t]*")

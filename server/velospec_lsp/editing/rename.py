@@ -15,8 +15,8 @@ from tree_sitter import Node
 
 from velospec_lsp.editing.bindings import RULES, Rules
 from velospec_lsp.editing.source import Change, Source
-from velospec_lsp.editing.syntax import Syntax, ancestors, field_of
 from velospec_lsp.editing.variables import MEMBER_SCOPES, Binding, Variables, mentions, within
+from velospec_lsp.syntax import Syntax, ancestors, field_of
 
 _INITIAL = ("value", "right", "alternative")
 _PYTHON_OPEN = "callers may pass it by its name"

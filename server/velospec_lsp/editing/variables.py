@@ -15,7 +15,7 @@ from itertools import takewhile
 from tree_sitter import Node
 
 from velospec_lsp.editing.bindings import Rules
-from velospec_lsp.editing.syntax import Syntax, ancestors, field_of
+from velospec_lsp.syntax import Syntax, ancestors, field_of
 
 MEMBER_SCOPES = frozenset(
     {"class_body", "class_definition", "field_declaration_list", "impl_item", "mod_item"}

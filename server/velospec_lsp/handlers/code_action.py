@@ -13,9 +13,9 @@ from velospec_lsp.editing.chat import chat_model
 from velospec_lsp.editing.functions import function_at
 from velospec_lsp.editing.rename import symbol_at
 from velospec_lsp.editing.source import Source
-from velospec_lsp.editing.syntax import Syntax, syntax_of
 from velospec_lsp.handlers.convert import to_place
 from velospec_lsp.handlers.edit_commands import DOCSTRING, EDIT, RENAME
+from velospec_lsp.syntax import Syntax, syntax_of
 from velospec_lsp.text import Place
 
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
 """The one place that knows tree-sitter: a text's syntax tree, and where its nodes lie in the text.
 
-Which languages there are, and what their nodes mean for an edit, stands in `languages` and `bindings`.
+Which languages there are stands here. What their nodes mean is the matter of those who ask: of
+`editing.bindings` for edits, of `completion.extent` for completions.
 """
 
 from __future__ import annotations
