@@ -19,6 +19,8 @@ from velospec.core.errors import SettingsError
 from velospec.learning.index import CorpusIndex
 from velospec.learning.library import RuleLibrary
 from velospec.learning.rules import Tier
+from velospec.learning.workspace.library import Workspaces
+from velospec.learning.workspace.reading import Reading
 from velospec.models.store import InstalledModel
 from velospec.proposers import syntax_fsm
 from velospec.proposers.ast_shadow import AstShadow
@@ -118,8 +120,12 @@ def rule_name(draft: Draft) -> str:
 class Drafters:
     """The proposers that draft from text: one engine's own, in the order of PROPOSERS."""
 
-    def __init__(self, vocabulary: Vocabulary, rules: RuleLibrary) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, rules: RuleLibrary, workspaces: Workspaces | None = None
+    ) -> None:
         self._vocabulary = vocabulary
+        self._reading = Reading(vocabulary.encode, workspaces or Workspaces())
+        self._given: CorpusIndex | None = None
         self.corpus = CorpusProposer()
         self.motif = MotifProposer(vocabulary)
         encoder = Encoder(vocabulary)
@@ -144,10 +150,16 @@ class Drafters:
     def enter(self, workspace: str) -> None:
         """A request of that workspace is next."""
         self._grammar_state.use_workspace(workspace)
+        self.corpus.use(self._reading.index(workspace) or self._given)
+
+    def study(self) -> bool:
+        """Read a little of what was taught; whether there is more."""
+        return self._reading.study()
 
     def use_corpus(self, texts: Iterable[str]) -> None:
         """Draft from `texts` too, in place of those given before."""
         kept = list(texts)
-        self.corpus.use(CorpusIndex(self._vocabulary.encode(text) for text in kept))
+        self._given = CorpusIndex(self._vocabulary.encode(text) for text in kept)
+        self.corpus.use(self._given)
         self.motif.forget()
         self.motif.learn((text, detect("", text)) for text in kept)

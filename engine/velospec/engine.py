@@ -32,6 +32,7 @@ from velospec.decode.decoder import Decoder, Task
 from velospec.decode.output import OnText
 from velospec.drafting import Drafters, Drafting, policy_of, rule_name
 from velospec.learning.library import RuleLibrary
+from velospec.learning.workspace.library import Workspaces
 from velospec.measuring import Measurement
 from velospec.models.store import InstalledModel
 from velospec.profile import Conditions, Profile, load_profile
@@ -46,7 +47,7 @@ Fraction = Callable[[float], None]
 class Engine:
     """One loaded model that completes at cursors and continues text."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (what is not taken over, by name)
         self,
         model: InstalledModel,
         backend: LlamaBackend,
@@ -55,10 +56,12 @@ class Engine:
         *,
         mode: Mode = Mode.EXACT,
         remember: bool = True,
+        workspaces: Workspaces | None = None,
     ) -> None:
         """Take over `backend`, opened for `model` with the numerics of `profile`; see `open`."""
         self.mode = mode
         self._remember = remember
+        self.workspaces = workspaces or Workspaces()
         self.model = model
         self.statistics = Statistics()
         self._backend = backend
@@ -83,6 +86,7 @@ class Engine:
         mode: Mode = Mode.EXACT,
         drafting: Drafting | None = None,
         remember: bool = True,
+        workspaces: Workspaces | None = None,
         progress: Fraction | None = None,
     ) -> Engine:
         """Load `model`.
@@ -96,6 +100,7 @@ class Engine:
             drafting: How to draft; None for the best there is.
             remember: Whether to go on from what was learned of acceptance before, kept beside the model, and
                 to add to it at the end. No text and no ids are part of it.
+            workspaces: What was learned of the user's workspaces, shared with other engines; see `study`.
             progress: Told the loaded fraction, 0 to 1; what it raises abandons the load.
 
         Raises:
@@ -116,7 +121,7 @@ class Engine:
             repack=numerics.repack,
         )
         backend = LlamaBackend(model.path, options, progress)
-        engine = cls(model, backend, conditions, profile, mode=mode, remember=remember)
+        engine = cls(model, backend, conditions, profile, mode=mode, remember=remember, workspaces=workspaces)
         if drafting is not None:
             try:
                 engine.use_drafting(drafting)
@@ -258,6 +263,13 @@ class Engine:
         """Draft from `texts` too, such as the other files of a project, in place of those given before."""
         self._drafters.use_corpus(texts)
 
+    def study(self) -> bool:
+        """Read a little of what `workspaces` were taught, to draft from it; whether there is more.
+
+        For the pauses between requests.
+        """
+        return self._drafters.study()
+
     def use_drafting(self, drafting: Drafting) -> None:
         """Draft by `drafting` from now on; acceptance starts anew, and the corpus is given up.
 
@@ -268,7 +280,7 @@ class Engine:
         if self._second is not None:
             self._second.close()
         self._second, self._drafting = second, drafting
-        self._drafters = Drafters(self._backend.vocabulary, self._rules)
+        self._drafters = Drafters(self._backend.vocabulary, self._rules, self.workspaces)
         self._learned = Acceptances(
             lambda: Acceptance(shipped(), classes=self._classes, gate=drafting.entropy_gate)
         )

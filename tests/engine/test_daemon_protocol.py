@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from velospec.core.errors import ProtocolError, SettingsError
 from velospec.core.grammar import Grammar, GrammarKind, Tag, Tags, Whitespace
+from velospec.core.learning import Feedback, Lesson, Reception, TextChange
 from velospec.core.request import Completion, FinishReason, InfillRequest, Limits, Sampling, TextRequest
 from velospec.core.statistics import ProposerCount, Statistics
+from velospec.daemon import learning_frames as f
 from velospec.daemon import protocol as p
 from velospec.daemon.build import current_build, newer
 from velospec.daemon.codec import from_plain, to_plain
@@ -45,6 +47,14 @@ FRAMES = [
     p.Failure("protocol", "What?"),
     p.Event(p.EventKind.LOADING, "Loading small", "small", 0.5),
     p.Goodbye("idle"),
+    f.Learn(12, Lesson("/w", "file:///w/a.py", 3, "x = 1\n", path="a.py", relevance=9)),
+    f.Learn(13, Lesson("/w", "file:///w/a.py", 4, base=3, changes=(TextChange(4, 5, "2"),))),
+    f.Rename(14, "/w", "file:///w/a.py", "file:///w/b.py", "b.py"),
+    f.Forget(15, "/w"),
+    f.Known(16, "/w"),
+    f.Knowledge(17),
+    f.Export(18, "/w"),
+    f.Judge(19, Feedback("/w", Reception.PARTLY, 10, 4)),
 ]
 
 

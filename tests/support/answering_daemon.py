@@ -89,6 +89,9 @@ class AnsweringEngine:
     def measure(self, progress: Callable[[float], None]) -> dict[str, Any]:
         raise NotImplementedError
 
+    def study(self) -> bool:
+        return False
+
     def describe(self) -> dict[str, Any]:
         return {"measured": True}
 

@@ -59,6 +59,9 @@ class Script:
         self.events: list[str] = []  # "open NAME", "PROMPT", "measure NAME", "close NAME"
         self.steps: defaultdict[str, int] = defaultdict(int)  # by prompt
         self.blurred = False  # whether measurements find the machine busy
+        self.lessons = 0  # slices that there are to study
+        self.studied: list[int] = []  # for each slice, how many events there were before it
+        self.complaint = ""  # what studying fails with
         self.failing: set[str] = set()  # models that cannot be loaded
 
     def open(self, model: InstalledModel, progress: Callable[[float], None]) -> ScriptedEngine:
@@ -103,6 +106,13 @@ class ScriptedEngine:
                     self._step("measure", cancel)
         self.measured = not self._script.blurred
         return {"rows": [1, 2, 4]}
+
+    def study(self) -> bool:
+        self._script.studied.append(len(self._script.events))
+        if self._script.complaint:
+            raise ValueError(self._script.complaint)
+        self._script.lessons = max(self._script.lessons - 1, 0)
+        return self._script.lessons > 0
 
     def describe(self) -> dict[str, Any]:
         notice = {"notice": "This model is odd."} if self._model.name == "odd" else {}

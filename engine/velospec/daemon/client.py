@@ -23,6 +23,7 @@ from velospec.daemon.exit_record import explain, read_record
 from velospec.daemon.launcher import Launcher
 from velospec.daemon.link import Link, greet, our_hello
 from velospec.daemon.running import stop_daemons
+from velospec.daemon.teaching import Teaching
 
 if TYPE_CHECKING:
     from velospec.daemon.exit_record import ExitRecord
@@ -35,8 +36,10 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds between a crash and the rest
 _RECORD_SECONDS = 1.0  # how long the supervisor may take to write how the daemon ended
 
 
-class DaemonClient:
+class DaemonClient(Teaching):
     """A connection to the daemon that outlives daemons. For one event loop.
+
+    What it can say about workspaces is in `teaching`.
 
     `on_event` gets the daemon's news and the client's own (crashed, restarted), in the loop's thread.
     With `start` False the client uses a daemon that runs, and raises DaemonError where none does.

@@ -20,6 +20,7 @@ from velospec.core.errors import ModelLoadError
 from velospec.daemon.endpoint import Endpoint
 from velospec.daemon.exit_record import rebuild_commands
 from velospec.daemon.server import DaemonServer
+from velospec.learning.workspace.library import Workspaces
 from velospec.models.pairs import draft_for
 from velospec.models.store import ModelStore
 
@@ -35,8 +36,10 @@ log = logging.getLogger(__name__)
 _JOIN_SECONDS = 5.0
 
 
-def host_models(options: DaemonOptions, models: Models, open_engine: OpenEngine) -> NoReturn:
-    """Serve until told to leave, then end the process.
+def host_models(
+    options: DaemonOptions, models: Models, open_engine: OpenEngine, workspaces: Workspaces | None = None
+) -> NoReturn:
+    """Serve until told to leave, then end the process. `workspaces` are those that the engines draft from.
 
     Standard output belongs to the supervisor's lines alone; whatever else is printed, by native code too,
     goes to standard error and so to the log.
@@ -45,7 +48,7 @@ def host_models(options: DaemonOptions, models: Models, open_engine: OpenEngine)
     _offer_to_oom_killer()
     report = _take_stdout()
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
-    server = asyncio.run(_serve(options, models, open_engine, report))
+    server = asyncio.run(_serve(options, models, open_engine, report, workspaces or Workspaces()))
     if not server.join_workers(_JOIN_SECONDS):
         log.warning("a model is still at work; ended all the same")
     # Not by returning: a thread inside native code would keep the interpreter from ending.
@@ -54,11 +57,10 @@ def host_models(options: DaemonOptions, models: Models, open_engine: OpenEngine)
 
 
 async def _serve(
-    options: DaemonOptions, models: Models, open_engine: OpenEngine, report: Report
+    options: DaemonOptions, models: Models, open_engine: OpenEngine, report: Report, workspaces: Workspaces
 ) -> DaemonServer:
-    server = DaemonServer(
-        options, Endpoint.named(options.name, options.transport), models, open_engine, report
-    )
+    endpoint = Endpoint.named(options.name, options.transport)
+    server = DaemonServer(options, endpoint, models, open_engine, report, workspaces=workspaces)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.retire, "asked by a signal")
@@ -103,13 +105,17 @@ def _wait_for_end_of_input(loop: asyncio.AbstractEventLoop, server: DaemonServer
 
 def host_installed_models(options: DaemonOptions) -> NoReturn:
     """Serve the models that are installed on this machine."""
-    host_models(options, ModelStore(), partial(open_installed, context=options.context))
+    workspaces = Workspaces()
+    open_engine = partial(open_installed, context=options.context, workspaces=workspaces)
+    host_models(options, ModelStore(), open_engine, workspaces)
 
 
-def open_installed(model: InstalledModel, progress: Fraction, *, context: int) -> ServedEngine:
+def open_installed(
+    model: InstalledModel, progress: Fraction, *, context: int, workspaces: Workspaces | None = None
+) -> ServedEngine:
     """The real engine for an installed model, with the user's draft model where that fits.
 
-    `context` is in tokens, for each document.
+    `context` is in tokens, for each document; `workspaces` is what it drafts from.
 
     Raises VeloSpecError.
     """
@@ -121,7 +127,9 @@ def open_installed(model: InstalledModel, progress: Fraction, *, context: int) -
         raise ModelLoadError(f"llama-cpp-python cannot be used: {error}.", rebuild_commands()) from error
     store = ModelStore(model.folder.parent)
     drafting = Drafting(draft_model=draft_for(model, store))
-    engine = Engine.open(store.check(model), context=context, drafting=drafting, progress=progress)
+    engine = Engine.open(
+        store.check(model), context=context, drafting=drafting, workspaces=workspaces, progress=progress
+    )
     # What lives as long as the model is nothing for the garbage collector to look at between steps.
     gc.collect()
     gc.freeze()

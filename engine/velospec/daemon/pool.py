@@ -111,6 +111,11 @@ class ModelPool:
                 worker.submit(Job(0, Task.MEASURE, lambda _value, _error: None, background=True))
                 return
 
+    def study(self) -> None:
+        """Something new was taught: have the models read it in their pauses."""
+        for worker in self._workers.values():
+            worker.study()
+
     def stuck(self, limit: float) -> str | None:
         """The name of a model whose job made no step for `limit` seconds, or None."""
         flags = [(worker.model.name, worker.stuck(limit)) for worker in self.workers]

@@ -11,12 +11,13 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, get_args
 
 import msgpack
 
 from velospec.core.errors import ProtocolError
 from velospec.core.request import InfillRequest, Limits, TextRequest
+from velospec.daemon import learning_frames as learning
 from velospec.daemon.codec import from_plain, to_plain
 
 PROTOCOL = 4
@@ -180,7 +181,7 @@ class Goodbye:
     reason: str
 
 
-Request = Infill | Generate | Load | Unload | Measure | Status | Stop
+Request = Infill | Generate | Load | Unload | Measure | Status | Stop | learning.LearningRequest
 Frame = Hello | Request | Cancel | Welcome | Text | Result | Failure | Event | Goodbye
 
 _KINDS: dict[str, type[Frame]] = {
@@ -188,6 +189,7 @@ _KINDS: dict[str, type[Frame]] = {
     for kind in (
         *(Hello, Infill, Generate, Load, Unload, Measure, Status, Stop, Cancel),
         *(Welcome, Text, Result, Failure, Event, Goodbye),
+        *get_args(learning.LearningRequest),
     )
 }
 _LENIENT = (Hello, Welcome)

@@ -32,6 +32,10 @@ class ServedEngine(Protocol):
         """Measure the model and keep the result; `cancel` abandons it with CancelledError."""
         ...
 
+    def study(self) -> bool:
+        """Read a little of what was taught, for some milliseconds; whether there is more."""
+        ...
+
     def describe(self) -> dict[str, Any]:
         """For the status: `measured` (whether a profile is known) and what else is worth telling."""
         ...

@@ -16,13 +16,16 @@ import psutil
 
 from velospec.daemon import protocol as p
 from velospec.daemon.endpoint import listen
+from velospec.daemon.learning import Done, LearningDesk
 from velospec.daemon.pool import ModelPool, Models, PoolHooks, default_budget
 from velospec.daemon.session import Session
+from velospec.learning.workspace.library import Workspaces
 
 if TYPE_CHECKING:
     from velospec.daemon.endpoint import Endpoint
     from velospec.daemon.exit_record import Phase
     from velospec.daemon.jobs import Job
+    from velospec.daemon.learning_frames import LearningRequest
     from velospec.daemon.options import DaemonOptions
     from velospec.daemon.served_engine import OpenEngine
 
@@ -37,15 +40,17 @@ _BEAT = 1.0  # seconds
 class DaemonServer:
     """Serves one endpoint until told to leave, or idle for long enough."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (the last by name)
         self,
         options: DaemonOptions,
         endpoint: Endpoint,
         models: Models,
         open_engine: OpenEngine,
         report: Report,
+        *,
+        workspaces: Workspaces | None = None,
     ) -> None:
-        """`report` reaches the supervisor."""
+        """`report` reaches the supervisor; `workspaces` are those that the engines draft from."""
         self.build = options.build
         self.token = ""
         self._options = options
@@ -53,6 +58,8 @@ class DaemonServer:
         self._models = models
         self._open = open_engine
         self._report = report
+        self._workspaces = workspaces or Workspaces()
+        self._desk = LearningDesk(self._workspaces, self._on_taught)
         self._sessions: dict[int, Session] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._numbers = iter(range(1, 1 << 62))
@@ -116,6 +123,9 @@ class DaemonServer:
     def unload(self, model: str) -> None:
         self._pool.unload(model)
 
+    def learning(self, frame: LearningRequest, done: Done) -> None:
+        self._desk.answer(frame, done)
+
     def status(self) -> dict[str, Any]:
         """The state of the daemon; times in seconds, sizes in bytes."""
         return {
@@ -143,6 +153,9 @@ class DaemonServer:
 
     def _on_phase(self, phase: Phase, model: str) -> None:
         self._report(phase=str(phase), model=model)
+
+    def _on_taught(self) -> None:
+        self._pool.study()
 
     def _on_change(self) -> None:
         self._quiet_since = time.monotonic()

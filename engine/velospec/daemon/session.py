@@ -10,12 +10,14 @@ import contextlib
 import hmac
 import logging
 import os
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from velospec.core.errors import ProtocolError, VeloSpecError
 from velospec.daemon import protocol as p
 from velospec.daemon.build import newer
 from velospec.daemon.jobs import Job, Task
+from velospec.daemon.learning_frames import LearningRequest
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +25,8 @@ HELLO_SECONDS = 10.0
 MAX_UNREAD = 8 << 20  # bytes that a client may leave unread before it is dropped
 MAX_PENDING = 256  # requests of one client at a time
 
+
+Done = Callable[[Any, VeloSpecError | None], None]
 
 _TASKS = {p.Infill: Task.INFILL, p.Generate: Task.GENERATE, p.Load: Task.LOAD, p.Measure: Task.MEASURE}
 
@@ -40,6 +44,7 @@ class Host(Protocol):
     def submit(self, job: Job, model: str | None) -> None: ...
     def cancel(self, job: Job) -> None: ...
     def unload(self, model: str) -> None: ...
+    def learning(self, frame: LearningRequest, done: Done) -> None: ...
     def status(self) -> dict[str, Any]: ...
     def retire(self, reason: str) -> None: ...
 
@@ -146,26 +151,33 @@ class Session:
             case p.Stop():
                 self.send(p.Result(frame.id))
                 self._host.retire("asked to stop")
-            case _:
+            case p.Infill() | p.Generate() | p.Load() | p.Measure():
                 self._submit(frame)
+            case _:
+                self._host.learning(frame, self._answer_to(frame.id))
 
     def _submit(self, frame: p.Infill | p.Generate | p.Load | p.Measure) -> None:
-        def done(value: Any, error: VeloSpecError | None) -> None:
-            self._jobs.pop(frame.id, None)
-            if error:
-                self.send(p.Failure(error.code, error.cause, error.remedy, frame.id))
-            else:
-                self.send(p.Result(frame.id, value))
-
         def on_text(text: str) -> None:
             self.send(p.Text(frame.id, text))
 
-        job = Job(self.number, _TASKS[type(frame)], done)
+        job = Job(self.number, _TASKS[type(frame)], self._answer_to(frame.id))
         if isinstance(frame, p.Infill | p.Generate):
             job.request = frame.request
             job.on_text = on_text if frame.stream else None
         self._jobs[frame.id] = job
         self._host.submit(job, frame.model)
+
+    def _answer_to(self, number: int) -> Done:
+        """What sends the answer to the request of that id."""
+
+        def done(value: Any, error: VeloSpecError | None) -> None:
+            self._jobs.pop(number, None)
+            if error:
+                self.send(p.Failure(error.code, error.cause, error.remedy, number))
+            else:
+                self.send(p.Result(number, value))
+
+        return done
 
     async def _close(self) -> None:
         self._writer.close()

@@ -81,6 +81,7 @@ class Worker:
         self._queue = FairQueue()
         self._current: Job | None = None
         self._closing = False
+        self._lessons = True  # whether the engine may have something to read
         self._seen: tuple[Job | None, int] = (None, 0)
         self._seen_at = 0.0
         self._told_at = 0.0
@@ -134,6 +135,12 @@ class Worker:
             self.abandoned += 1
             current.token.cancel()
 
+    def study(self) -> None:
+        """Have the engine read what was taught, as soon as there is nothing else to do."""
+        with self._gate:
+            self._lessons = True
+            self._gate.notify()
+
     def close(self) -> None:
         """Let the thread end after the jobs it has; `closed` tells when the memory is free."""
         with self._gate:
@@ -177,17 +184,33 @@ class Worker:
         self._report(Phase.FIRST_DECODE, self.model.name)
         self._note(engine)
         self._post(self._on_loaded)
-        while (job := self._take()) is not None:
+        while (job := self._take(engine)) is not None:
             self._serve(engine, job)
         engine.close()
         self._post(self._on_closed)
 
-    def _take(self) -> Job | None:
-        with self._gate:
-            while not len(self._queue) and not self._closing:
-                self._gate.wait()
-            self._current = self._queue.pop()
-            return self._current
+    def _take(self, engine: ServedEngine) -> Job | None:
+        """The next job; while there is none, the engine studies, a slice at a time. None at the end."""
+        while True:
+            with self._gate:
+                while not len(self._queue) and not self._closing and not self._lessons:
+                    self._gate.wait()
+                if len(self._queue) or self._closing:
+                    self._current = self._queue.pop()
+                    return self._current
+                self._lessons = False
+            self._study(engine)
+
+    def _study(self, engine: ServedEngine) -> None:
+        """One slice; a failure ends the study until there are other lessons, and nothing else."""
+        try:
+            more = engine.study()
+        except Exception as failure:  # noqa: BLE001 - what was taught must not end the worker
+            _as_error(failure, BackendError("What was taught could not be read."))
+            return
+        if more:
+            with self._gate:
+                self._lessons = True
 
     def _serve(self, engine: ServedEngine, job: Job) -> None:
         value: Any = None

@@ -1,0 +1,1 @@
+"""What is learned of a user's workspaces while they work: texts, what an engine reads in them, the store."""
