@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from velospec.constraints.validation import violations
+from velospec.constraints.validation import Judge, violations
 
 SCHEMA = json.dumps(
     {
@@ -59,6 +59,14 @@ def test_jsonschema_is_loaded_with_the_first_check_only() -> None:
 @pytest.mark.parametrize(("text", "count"), [("368.7", 0), ("0.3", 0), ("1e3", 0), ("0.35", 1), ('"a"', 0)])
 def test_multiples_are_counted_in_decimals(text: str, count: int) -> None:
     assert len(violations(text, '{"multipleOf": 0.1}')) == count
+
+
+def test_a_draft_that_is_named_takes_nothing_from_exactness() -> None:
+    schema = {"$schema": "http://json-schema.org/draft-04/schema#", "multipleOf": 0.1}
+    assert violations("368.7", json.dumps(schema)) == []
+    judge = Judge(schema)
+    assert judge.holds(368.7, schema)
+    assert not judge.holds(0.35, schema)
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,9 @@ class Judge:
 
     def holds(self, value: Any, schema: Any) -> bool:
         """Whether `value` satisfies `schema`, a part of the whole."""
+        if isinstance(schema, dict) and "$schema" in schema:
+            # jsonschema would take its own validator for that draft, which lacks what is exact here.
+            schema = {key: part for key, part in schema.items() if key != "$schema"}
         return bool(self._validator.evolve(schema=schema).is_valid(value))
 
 
