@@ -40,7 +40,7 @@ _BEAT = 1.0  # seconds
 class DaemonServer:
     """Serves one endpoint until told to leave, or idle for long enough."""
 
-    def __init__(  # noqa: PLR0913  (the last by name)
+    def __init__(
         self,
         options: DaemonOptions,
         endpoint: Endpoint,
