@@ -273,6 +273,23 @@ def test_how_likely_each_id_was_is_told_for_the_ids_that_are_kept() -> None:
     assert complete(decoder_for(repeating()), prompt, max_tokens=2).log_probs == ()
 
 
+def test_where_each_id_ends_in_the_text_is_told_and_how_likely_the_end_was() -> None:
+    prompt = VOCABULARY.encode("abcabcab")
+    decoder = decoder_for(repeating())
+    whole = decoder.complete(Task("doc", prompt, Limits(max_tokens=12), log_probs=True), CancelToken())
+    pieces = [VOCABULARY.piece(token).decode() for token in whole.token_ids]
+    assert whole.ends == tuple(len("".join(pieces[: count + 1])) for count in range(len(pieces)))
+    assert whole.end_log_prob == 0.0  # nothing was decided behind the limit
+    stop = whole.text[4:6]
+    asked = Task("doc", prompt, Limits(max_tokens=12, stop=(stop,)), log_probs=True)
+    stopped = decoder.complete(asked, CancelToken())
+    kept = len(stopped.token_ids)
+    assert kept < 12
+    assert stopped.ends == whole.ends[:kept]
+    assert stopped.end_log_prob == whole.log_probs[kept]
+    assert complete(decoder, prompt, max_tokens=2).ends == ()
+
+
 def test_without_rollback_nothing_is_drafted() -> None:
     backend = repeating()
     decoder = Decoder(backend, [SuffixProposer()], eager_selector(), rollback=False)

@@ -164,7 +164,9 @@ class Completion:
     """The answer. `token_ids` are the ids kept; `text` is what they add after the cursor.
 
     `log_probs` has the natural logarithm of each id's probability under the model itself, before any mask,
-    temperature or penalty; empty unless the request asked for it.
+    temperature or penalty, and `ends` how many characters of `text` there are up to the id's end; both are
+    empty unless the request asked for them. `end_log_prob` is that of the id that came behind and ended the
+    text: the end token, or one that begins with what is no longer wanted; 0 where there was none.
     """
 
     text: str
@@ -172,6 +174,8 @@ class Completion:
     finish: FinishReason
     statistics: Statistics
     log_probs: tuple[float, ...] = ()
+    ends: tuple[int, ...] = ()
+    end_log_prob: float = 0.0
 
 
 def _check_common(request: InfillRequest | TextRequest) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from velospec.backends.base import Backend
 from velospec.constraints.base import Constraint, GrammarCursor
@@ -126,12 +126,16 @@ class Decoder:
         finish = self._loop.run(job)
         text, kept = output.close()
         slot.reuse(len(task.ids) + kept)
-        return Completion(
-            text,
-            tuple(output.ids[:kept]),
-            finish,
-            job.tally.statistics(output.decided, task.grammar),
-            tuple(job.log_probs[:kept]) if job.log_probs is not None else (),
+        statistics = job.tally.statistics(output.decided, task.grammar)
+        completion = Completion(text, tuple(output.ids[:kept]), finish, statistics)
+        if job.log_probs is None:
+            return completion
+        behind = job.log_probs[kept : output.decided]
+        return replace(
+            completion,
+            log_probs=tuple(job.log_probs[:kept]),
+            ends=output.ends(kept),
+            end_log_prob=behind[0] if behind else 0.0,
         )
 
     def _constraint(self, task: Task) -> Constraint | None:

@@ -72,6 +72,11 @@ class Output:
             kept -= 1
         return "".join(self._parts), kept
 
+    def ends(self, count: int) -> tuple[int, ...]:
+        """How many characters of the text there are up to the end of each of the first `count` ids."""
+        # A character that goes over the end of an id is counted with the id that completes it.
+        return tuple(len(Detokenizer().feed(self._rules.bytes(0, end))) for end in self._ends[:count])
+
     def _append(self, token: int) -> FinishReason | None:
         self.decided += 1
         if token in self._end_ids:
