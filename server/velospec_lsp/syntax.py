@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
 from functools import cache, cached_property
 from importlib import import_module
 
-from tree_sitter import Language, Node, Parser
+from tree_sitter import Language, Node, Parser, Tree
 
 GRAMMARS: dict[str, tuple[str, str]] = {
     "python": ("python", "language"),
@@ -38,13 +39,20 @@ GRAMMARS: dict[str, tuple[str, str]] = {
 class Syntax:
     """The tree of one text. Offsets are characters of the text, as everywhere but in tree-sitter."""
 
-    def __init__(self, language: str, text: str) -> None:
-        """Raises KeyError where there is no grammar for `language`."""
+    def __init__(self, language: str, text: str, before: Syntax | None = None) -> None:
+        """Raises KeyError where there is no grammar for `language`.
+
+        With `before`, the tree of an earlier text in the same language, only what differs is parsed anew; the
+        tree is the same. `before` stays as it is.
+        """
         self.text = text
         self._bytes = text.encode()
         self._ascii = len(self._bytes) == len(text)
         # A parser belongs to one parse: they keep state, and making one takes a few microseconds.
-        self.root = Parser(_language(*GRAMMARS[language])).parse(self._bytes).root_node
+        parser = Parser(_language(*GRAMMARS[language]))
+        old = before and before.edited(self._bytes)
+        self._tree: Tree = parser.parse(self._bytes, old) if old else parser.parse(self._bytes)
+        self.root = self._tree.root_node
 
     @cached_property
     def errors(self) -> int:
@@ -52,6 +60,25 @@ class Syntax:
         if not self.root.has_error:
             return 0
         return sum(node.is_error or node.is_missing for node in walk(self.root, broken=True))
+
+    def edited(self, new: bytes) -> Tree:
+        """A copy of the tree that knows where the text `new` differs: from one place to another.
+
+        Comparing the texts costs next to nothing, and nobody needs to keep edits that must fit the tree.
+        """
+        old = self._bytes
+        limit = min(len(old), len(new))
+        start = _alike(lambda count: old[:count] == new[:count], limit)
+        same = _alike(lambda count: old[len(old) - count :] == new[len(new) - count :], limit - start)
+        while start and start < len(old) and _continues(old[start]):
+            start -= 1  # whole characters only
+        while same and _continues(old[-same]):
+            same -= 1
+        old_end, new_end = len(old) - same, len(new) - same
+        points = (_point(old, start), _point(old, old_end), _point(new, new_end))
+        tree = self._tree.copy()
+        tree.edit(start, old_end, new_end, *points)
+        return tree
 
     def start(self, node: Node) -> int:
         """Where `node` begins."""
@@ -70,6 +97,22 @@ class Syntax:
         first = self._byte(start)
         found = self.root.named_descendant_for_byte_range(first, first if end is None else self._byte(end))
         return found or self.root
+
+    def beside(self, line: int, index: int) -> Node:
+        r"""The smallest node with the character before `index` in `line`; at a line's start, the one behind.
+
+        Meant for texts with \n line ends only, in which tree-sitter counts lines as the editor does.
+        """
+        content = self.lines[line] if line < len(self.lines) else ""
+        column = len(content[:index].encode())
+        before = column - len(content[index - 1 : index].encode()) if index else column
+        found = self.root.descendant_for_point_range((line, before), (line, column))
+        return found or self.root
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines without their ends."""
+        return self.text.split("\n")
 
     def _offset(self, at: int) -> int:
         return at if self._ascii else len(self._bytes[:at].decode())
@@ -130,6 +173,19 @@ def field_of(node: Node) -> str | None:
         return None
     place = next((at for at, child in enumerate(parent.children) if child == node), None)
     return None if place is None else parent.field_name_for_child(place)
+
+
+def _alike(alike: Callable[[int], bool], most: int) -> int:
+    """The largest count up to `most` for which `alike` holds, as it does for all smaller ones."""
+    return bisect_left(range(1, most + 1), 1, key=lambda count: not alike(count))
+
+
+def _continues(octet: int) -> bool:
+    return octet & 0xC0 == 0x80
+
+
+def _point(text: bytes, at: int) -> tuple[int, int]:
+    return text.count(b"\n", 0, at), at - (text.rfind(b"\n", 0, at) + 1)
 
 
 @cache
