@@ -149,7 +149,7 @@ def test_few_trees_are_kept() -> None:
 
 @pytest.mark.parametrize(
     ("line", "index", "kind"),
-    [(3, 4, "string_content"), (0, 6, "import"), (0, 0, "import"), (2, 14, "string_content"), (9, 99, "}")],
+    [(3, 8, "string_content"), (0, 6, "import"), (0, 0, "import"), (2, 14, "string_content"), (9, 10, "}")],
 )
 def test_the_node_beside_a_place(line: int, index: int, kind: str) -> None:
     view = Trees().view(document(PYTHON.replace("\r\n", "\n")), 0)
