@@ -38,9 +38,15 @@ class ModelLink:
         self._tasks: set[asyncio.Task[None]] = set()
         self._prepared = False
 
-    async def infill(self, request: InfillRequest, *, model: str | None = None) -> Completion:
-        """Complete at a cursor. Raises VeloSpecError."""
-        completion = await self._connection().infill(request, model=model)
+    async def infill(
+        self,
+        request: InfillRequest,
+        *,
+        model: str | None = None,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Completion:
+        """Complete at a cursor; `on_text` gets it in pieces. Raises VeloSpecError."""
+        completion = await self._connection().infill(request, model=model, on_text=on_text)
         self._status.set(Kind.READY)
         return completion
 

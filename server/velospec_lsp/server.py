@@ -51,6 +51,7 @@ class Server(LanguageServer):
         self.arbiter: Arbiter[Outcome] = Arbiter()
         self.edits = Edits()
         self.listeners = Listeners()
+        self.listeners.add(self.pipeline)
         self.traces: OrderedDict[str, Trace] = OrderedDict()
         self.counts = {"requests": 0, "offers": 0, "accepted": 0}
         self.configuring = False  # the client was asked for its configuration and has not answered yet

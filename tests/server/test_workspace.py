@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from velospec.core.errors import VeloSpecError
@@ -10,8 +12,14 @@ from velospec_lsp.completion.pipeline import Pipeline
 
 
 class Nobody:
-    async def infill(self, request: InfillRequest, *, model: str | None = None) -> Completion:
-        raise VeloSpecError(f"{request.document} is not completed here by {model}.")
+    async def infill(
+        self,
+        request: InfillRequest,
+        *,
+        model: str | None = None,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Completion:
+        raise VeloSpecError(f"{request.document} is not completed here by {model}, nor told {on_text}.")
 
 
 @pytest.mark.parametrize(

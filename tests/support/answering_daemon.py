@@ -3,10 +3,10 @@
 Run as a program with VELOSPEC_ANSWERS naming a folder. `answers.json` there maps the end of a prefix to
 {"text": ..., "wait": true, "finish": "deadline"}; the longest that fits counts, and without one the text is
 empty. With "refuse": true, a request with a grammar gets a GrammarError.
-With `wait` the engine steps until it is cancelled or the file `go` appears. Each request, and each cancel,
-is appended to `log.jsonl`. Without a model, the daemon says so as the real one does: the file `no-model`
-tells it to. `chat.json` is for the model `talker`, which has the role chat: it maps what a prompt holds to
-such an answer.
+With `wait` the engine steps until it is cancelled or the file `go` appears; "head" is the beginning of the
+text that it has written before. Each request, each head and each cancel is appended to `log.jsonl`. Without a
+model, the daemon says so as the real one does: the file `no-model` tells it to. `chat.json` is for the model
+`talker`, which has the role chat: it maps what a prompt holds to such an answer.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class AnsweringEngine:
         self._folder = folder
 
     def infill(
-        self, request: InfillRequest, cancel: CancelToken, _on_text: Callable[[str], None] | None = None
+        self, request: InfillRequest, cancel: CancelToken, on_text: Callable[[str], None] | None = None
     ) -> Completion:
         self._log(event="infill", prefix=request.prefix, suffix=request.suffix, path=request.path,
                   document=request.document, max_lines=request.limits.max_lines,
@@ -58,7 +58,14 @@ class AnsweringEngine:
         answer = answers[max(fitting, key=len)] if fitting else {"text": ""}
         if answer.get("refuse") and request.grammar is not None:
             raise GrammarError("The grammar was refused.")
-        return self._answer(answer, cancel, request.prefix)
+        head = answer.get("head", "")
+        if on_text is not None and head:
+            on_text(head)
+            self._log(event="head", prefix=request.prefix)
+        completion = self._answer(answer, cancel, request.prefix)
+        if on_text is not None:
+            on_text(completion.text.removeprefix(head))
+        return completion
 
     def generate(
         self, request: TextRequest, cancel: CancelToken, on_text: Callable[[str], None] | None = None

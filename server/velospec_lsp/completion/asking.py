@@ -29,8 +29,17 @@ CUT_OFF = frozenset({FinishReason.LENGTH, FinishReason.DEADLINE})
 class Infiller(Protocol):
     """What the pipeline needs of the daemon's client."""
 
-    async def infill(self, request: InfillRequest, *, model: str | None = None) -> Completion:
-        """Complete; raises VeloSpecError. Cancelling the awaiting task stops the decode."""
+    async def infill(
+        self,
+        request: InfillRequest,
+        *,
+        model: str | None = None,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Completion:
+        """Complete; `on_text` gets it in pieces. Cancelling the awaiting task stops the decode.
+
+        Raises VeloSpecError.
+        """
         ...
 
 
@@ -96,7 +105,8 @@ class Asking:
     async def _infill(self, work: Work, budget_ms: int, grammar: Grammar | None) -> Completion:
         begun = time.monotonic()
         request = self.request(work, budget_ms, grammar)
-        completion = await self._infiller.infill(request, model=work.settings.model or None)
+        model = work.settings.model or None
+        completion = await self._infiller.infill(request, model=model, on_text=work.run.hear)
         logger.info(
             "completed in %.0f ms: %d tokens, %s",
             1000 * (time.monotonic() - begun),

@@ -8,27 +8,35 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from inspect import isawaitable
 
 from velospec.core.errors import VeloSpecError
+from velospec.core.request import FinishReason
 from velospec_lsp.completion.asking import CUT_OFF, Asking, Infiller, nothing_left, whole_lines
-from velospec_lsp.completion.cache import OfferCache
+from velospec_lsp.completion.cache import Hit, OfferCache
 from velospec_lsp.completion.extent import extent_of
 from velospec_lsp.completion.offer import Outcome, Silence, make_offer
-from velospec_lsp.completion.site import Query, site_of
+from velospec_lsp.completion.running import Run, Running
+from velospec_lsp.completion.site import Query, Site, site_of
 from velospec_lsp.completion.trace import Trace
 from velospec_lsp.completion.work import Work
+from velospec_lsp.events import Edit, Listener
 from velospec_lsp.filters import apply_filters
+from velospec_lsp.filters.next_line import drop_next_lines
+from velospec_lsp.filters.tail_overlap import cut_tail_overlap
 from velospec_lsp.privacy import PrivacyGate, uri_path
 from velospec_lsp.settings import Settings
 
 logger = logging.getLogger(__name__)
 
+_MOST = 3  # offers at a time
+
 Stage = Callable[[Work], Outcome | Awaitable[Outcome | None] | None]
 """What a stage comes to: None lets the next one go on."""
 
 
-class Pipeline:
+class Pipeline(Listener):
     """Makes offers, or silence with a reason, of a query."""
 
     def __init__(
@@ -44,27 +52,37 @@ class Pipeline:
         self.settings = Settings()
         self.gate = PrivacyGate()
         self.cache = OfferCache()
+        self.running = Running()
         self.roots: tuple[str, ...] = ()  # paths of the workspace's folders
         self._asking = Asking(self, infiller, on_error, tell)
         self._numbers = itertools.count(1)
         self.stages: tuple[tuple[str, Stage], ...] = (
             ("cache", self._recall),
+            ("running", self._follow),
             ("extent", self._measure_out),
             ("schema", self._asking.guide),
-            ("model", self._asking.ask),
+            ("model", self._ask),
             ("filters", self._filter),
+            ("keep", self._keep),
             ("offer", self._offer),
         )
 
-    async def complete(self, query: Query, trace: Trace | None = None) -> Outcome:
+    async def complete(self, query: Query, trace: Trace | None = None, *, ahead: bool = False) -> Outcome:
         """What to show at the query's cursor. Raises CancelledError of asyncio only.
 
-        `trace` is told of each stage as it ends, so that it is of use where the task is cancelled, too.
+        `trace` is told of each stage as it ends, so that it is of use where the task is cancelled, too. What
+        is completed `ahead` of any request gives way to all of them, and is found in the cache later.
         """
         trace = Trace() if trace is None else trace
-        outcome = await self._run(query, trace)
+        run = Run(query, ahead)
+        outcome = await self.running.complete(run, self._run(query, trace, run))
+        if outcome is None:
+            outcome = Silence("The text was changed, or another request came, while the model wrote.")
         trace.reason = outcome.reason if isinstance(outcome, Silence) else ""
         return outcome
+
+    def edited(self, edit: Edit) -> None:
+        self.running.edited(edit, self.settings.prefix_chars, self.settings.suffix_chars)
 
     def rule(self, query: Query) -> Silence | None:
         """The gate: whether this document may be completed at all. None means yes."""
@@ -85,7 +103,7 @@ class Pipeline:
             (root for root in self.roots if path.startswith(root.rstrip("/") + "/")), key=len, default=""
         )
 
-    async def _run(self, query: Query, trace: Trace) -> Outcome:
+    async def _run(self, query: Query, trace: Trace, run: Run) -> Outcome:
         with trace.stage("gate"):
             silence = self.rule(query)
         if silence is not None:
@@ -95,7 +113,7 @@ class Pipeline:
             site = site_of(query, settings.prefix_chars, settings.suffix_chars)
         if site is None:
             return Silence("The selected entry of the popup does not fit the text at the cursor.")
-        work = Work(query, settings, site, trace=trace)
+        work = Work(query, settings, site, run, trace=trace)
         for name, stage in self.stages:
             with trace.stage(name):
                 outcome = stage(work)
@@ -107,14 +125,25 @@ class Pipeline:
 
     def _recall(self, work: Work) -> Outcome | None:
         query, site = work.query, work.site
-        hit = self.cache.get(query.document.uri, site, manual=query.manual)
-        if hit is None:
+        hits = self.cache.find(query.document.uri, site, manual=query.manual)
+        work.found = tuple(filter(None, (_refit(hit, site) for hit in hits)))
+        if not work.found:
             return None
-        logger.info("offer %s answered from the cache", hit.id)
-        return (make_offer(hit.id, hit.typed, hit.text, query, site, fitted=hit.fitted),)
+        logger.info("offer %s answered from the cache", work.found[0].id)
+        return self._offer(work)
+
+    async def _follow(self, work: Work) -> Outcome | None:
+        if not work.run.ahead and await self.running.follow(work.query, work.site):
+            return self._recall(work)
+        return None
 
     def _measure_out(self, work: Work) -> None:
         work.extent = extent_of(work.site, work.settings)
+
+    async def _ask(self, work: Work) -> Outcome | None:
+        if not self.running.ask(work.run, work.site):
+            return Silence("A request came before this could be completed ahead of time.")
+        return await self._asking.ask(work)
 
     def _filter(self, work: Work) -> Outcome | None:
         completion, site, guidance = work.answer, work.site, work.guidance
@@ -125,9 +154,22 @@ class Pipeline:
             work.text, emptied_by = guidance.fit(completion.text, cut_off=cut_off), "JSON"
         return None if work.text else Silence(nothing_left(completion, emptied_by))
 
+    def _keep(self, work: Work) -> None:
+        hit = Hit(f"v{next(self._numbers)}", "", work.text, fitted=work.guidance is not None)
+        cut = work.answer.finish is FinishReason.DEADLINE and not work.query.manual
+        self.cache.put(work.query.document.uri, work.site, hit, cut=cut)
+        work.found = (hit,)
+
     def _offer(self, work: Work) -> Outcome:
-        query, site, text = work.query, work.site, work.text
-        identity, fitted = f"v{next(self._numbers)}", work.guidance is not None
-        if query.selection is None:
-            self.cache.put(identity, query.document.uri, site, text, manual=query.manual, fitted=fitted)
-        return (make_offer(identity, "", text, query, site, fitted=fitted),)
+        return tuple(
+            make_offer(hit.id, hit.typed, hit.text, work.query, work.site, fitted=hit.fitted)
+            for hit in work.found[:_MOST]
+        )
+
+
+def _refit(hit: Hit, site: Site) -> Hit | None:
+    """`hit` for what stands behind the cursor by now; None where nothing is left of it."""
+    if not hit.moved:
+        return hit
+    text = drop_next_lines(cut_tail_overlap(hit.text, site), site) if hit.text else ""
+    return replace(hit, text=text) if text else None

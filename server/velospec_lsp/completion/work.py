@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from velospec.core.request import Completion
+from velospec_lsp.completion.cache import Hit
 from velospec_lsp.completion.extent import Extent
+from velospec_lsp.completion.running import Run
 from velospec_lsp.completion.site import Query, Site
 from velospec_lsp.completion.trace import Trace
 from velospec_lsp.json_schema.guide import Guidance
@@ -19,10 +21,12 @@ class Work:
     query: Query
     settings: Settings
     site: Site
+    run: Run
     extent: Extent = field(default_factory=Extent)
     guidance: Guidance | None = None  # of a JSON document that has a schema
     completion: Completion | None = None
     text: str = ""  # what is left of it to show
+    found: tuple[Hit, ...] = ()  # the choices to offer, the best first
     trace: Trace = field(default_factory=Trace)
 
     @property

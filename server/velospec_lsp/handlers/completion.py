@@ -35,13 +35,15 @@ def register(server: Server) -> None:
         manual = context is not None and context.trigger_kind == types.CompletionTriggerKind.Invoked
         query = Query(document, to_place(document, params.position), manual)
         answer = server.arbiter.submit("popup", uri, query, lambda: server.complete(query))
-        return _list(answer, query)
+        return _list(server, answer, query)
 
 
-async def _list(answer: Awaitable[Outcome | None], query: Query) -> types.CompletionList | None:
+async def _list(
+    server: Server, answer: Awaitable[Outcome | None], query: Query
+) -> types.CompletionList | None:
     outcome = await answer
-    if outcome is None:
-        return None
+    if outcome is None or server.documents.get(query.document.uri) is not query.document:
+        return None  # superseded, or asked for a text that is not there any more
     # One entry: a popup lists words of other sources too, and alternatives would only crowd it.
     items = [] if isinstance(outcome, Silence) else [_item(outcome[0], query)]
     # What comes after the next key is another completion.

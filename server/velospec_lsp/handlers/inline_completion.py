@@ -29,7 +29,7 @@ def register(server: Server) -> None:
             return []
         query = _query(document, params)
         answer = server.arbiter.submit("inline", uri, query, lambda: server.complete(query))
-        return _items(answer, document)
+        return _items(server, answer, document)
 
 
 def _query(document: Document, params: types.InlineCompletionParams) -> Query:
@@ -42,9 +42,11 @@ def _query(document: Document, params: types.InlineCompletionParams) -> Query:
     return Query(document, to_place(document, params.position), manual, selection)
 
 
-async def _items(answer: Awaitable[Outcome | None], document: Document) -> Items | None:
+async def _items(server: Server, answer: Awaitable[Outcome | None], document: Document) -> Items | None:
     outcome = await answer
-    if outcome is None:
+    # What was asked for another text would be shown, and accepted, at the wrong place by some clients. The
+    # request for the text as it is by now is on its way.
+    if outcome is None or server.documents.get(document.uri) is not document:
         return None
     if isinstance(outcome, Silence):
         return []
