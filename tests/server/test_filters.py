@@ -1,43 +1,39 @@
-"""The filters, on code with the cursor at ^: what they cut, and what they must leave."""
+"""The filters together, and those that look at the text alone: what they cut, and what they must leave.
+
+A case is code with the cursor at ^, what the model wrote there, and what is left of it.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import velospec_lsp.filters as package
-from velospec_lsp.completion.offer import make_offer
-from velospec_lsp.completion.site import Query, Selection, Site, site_of
-from velospec_lsp.completion.tail import covers
-from velospec_lsp.documents import Document
-from velospec_lsp.encoding import PositionEncoding
+from tests.support.sites import query_between, site_at
+from velospec_lsp.completion.languages import language_of
+from velospec_lsp.completion.site import Site, site_of
 from velospec_lsp.filters import FILTERS, apply_filters
 from velospec_lsp.filters.blank import trim_blank
+from velospec_lsp.filters.chat import strip_chat
 from velospec_lsp.filters.indentation import drop_repeated_indentation
-from velospec_lsp.filters.next_line import drop_next_lines
+from velospec_lsp.filters.leading_space import drop_doubled_space
+from velospec_lsp.filters.line_end import cut_repeated_end
+from velospec_lsp.filters.repetition import cut_repeated_lines
 from velospec_lsp.filters.sentinel import cut_at_sentinel
-from velospec_lsp.filters.tail_overlap import cut_tail_overlap
-from velospec_lsp.text import Place, Text
+from velospec_lsp.filters.trivial import drop_trivial
+from velospec_lsp.filters.unfinished import drop_unfinished
 
 
-def query(code: str, selection: Selection | None = None) -> Query:
-    before, _, after = code.partition("^")
-    lines = before.split("\n")
-    document = Document("file:///a.py", "python", 1, Text.of(before + after), PositionEncoding.UTF16)
-    return Query(document, Place(len(lines) - 1, len(lines[-1])), selection=selection)
-
-
-def site(code: str) -> Site:
-    found = site_of(query(code), 4000, 1000)
-    assert found is not None
-    return found
-
-
-def test_every_filter_is_in_the_list_and_in_this_file() -> None:
+def test_every_filter_is_in_the_list_and_has_cases() -> None:
     modules = {file.stem for file in Path(package.__file__).parent.glob("*.py")} - {"__init__"}
-    assert modules == {function.__module__.rpartition(".")[2] for _, function in FILTERS}
-    assert {function.__name__ for _, function in FILTERS} <= set(globals())
+    assert modules == {each.function.__module__.rpartition(".")[2] for each in FILTERS}
+    cases = "".join(
+        file.read_text(encoding="utf-8") for file in Path(__file__).parent.glob("test_filters*.py")
+    )
+    assert [each.name for each in FILTERS if f"{each.function.__name__}(" not in cases] == []
 
 
 @pytest.mark.parametrize(
@@ -46,13 +42,78 @@ def test_every_filter_is_in_the_list_and_in_this_file() -> None:
         ("x = ^", "1<|endoftext|>more", "1"),
         ("x = ^", "1<fim_middle>more", "1"),
         ("x = ^", "1<file_sep>more", "1"),
+        ("x = ^", "1</think>", "1"),
+        ("x = ^", "1[SUFFIX]", "1"),
         ("x = ^", "a <b> c <|> d", "a <b> c <|> d"),
         ("STOP = '<|im_end|>'\nx = ^", "'<|im_end|>'", "'<|im_end|>'"),
         ("x = ^", "List<PRE>", "List"),
+        ("x = ^", "'usage: cat <filename>'", "'usage: cat <filename>'"),
+        ("x = ^", '"<filename>"', '"<filename>"'),
     ],
 )
 def test_sentinel(code: str, text: str, left: str) -> None:
-    assert cut_at_sentinel(text, site(code)) == left
+    assert cut_at_sentinel(text, site_at(code)) == left
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "left"),
+    [
+        ("x = ^", "```python\n1\n```\nThis sets x.", "1"),
+        ("x = ^", "Here is the completed code:\n\n```python\n1\n```", "1"),
+        ("x = ^", "1\n```\nThe code above sets x to one.", "1"),
+        ("x = ^", "1\n\nThis code sets x to one.", "1"),
+        ("x = ^", "I'm sorry, but I can not do that.", ""),
+        ("x = ^", "Sure! Here it is:\n~~~\n1", "1"),
+        ("x = ^", "The\n", "The\n"),
+        ("x = ^", "Sure(1)", "Sure(1)"),
+        ("# Not so. ^", "The code below sets x.", "The code below sets x."),
+        (
+            '"""Say it.\n\n^\n"""',
+            "The following code:\n\n```\nx = 1\n```",
+            "The following code:\n\n```\nx = 1\n```",
+        ),
+    ],
+)
+def test_chat(code: str, text: str, left: str) -> None:
+    assert strip_chat(text, site_at(code)) == left
+
+
+def test_in_markdown_sentences_and_fences_are_right() -> None:
+    text = "Here is the code:\n\n```python\n1\n```"
+    assert strip_chat(text, site_at("# Title\n\n^", "markdown")) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a = 1\nb = fo", "a = 1"),
+        ("a = 1\n", "a = 1"),
+        ("foo(a, ba", "foo(a"),
+        ("self.val", "self"),
+        ("x = ", "x"),
+        ("foo()", "foo()"),
+        ("\n    foo.ba", "\n    foo"),
+        ("caf\u0065\u0301", ""),
+        ("na\u00efve \U0001f469\u200d\U0001f4bb", "na\u00efve"),
+        ("# the number of wo", "# the number of"),
+    ],
+)
+def test_unfinished(text: str, left: str) -> None:
+    assert drop_unfinished(text, site_at("^")) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("print(a, b[0", "print"),
+        ("return foo(a) + ba", "return foo(a)"),
+        ("x = 'hello wor", "x"),
+        ("x = f'hello wor", "x"),
+        ("foo(1)\nbar(", "foo(1)"),
+    ],
+)
+def test_a_line_that_was_cut_off_ends_balanced(text: str, left: str) -> None:
+    assert apply_filters(text, site_at("^"), cut_off=True) == (left, "")
 
 
 @pytest.mark.parametrize(
@@ -61,67 +122,102 @@ def test_sentinel(code: str, text: str, left: str) -> None:
         ("def f():\n    ^", "    return 1", "return 1"),
         ("def f():\n    x = 1\n    ^", "    return 1", "return 1"),
         ("def f():\n\t^", "\treturn 1", "return 1"),
+        ("def f():\n  ^", "    return 1", "return 1"),
         ("    if x:\n    ^", "    return 1", "    return 1"),
+        ("    if x:\n    ^", "        return 1", "    return 1"),
+        ("\tif x:\n\t^", "\t\treturn 1", "\treturn 1"),
         ("    if x:\n^", "    return 1", "    return 1"),
         ("x =^", " 1", " 1"),
         ("    ^", "return 1\n    more", "return 1\n    more"),
+        ("    ^", "    \n    more", "    \n    more"),
     ],
 )
 def test_indentation(code: str, text: str, left: str) -> None:
-    assert drop_repeated_indentation(text, site(code)) == left
+    assert drop_repeated_indentation(text, site_at(code)) == left
 
 
 @pytest.mark.parametrize(
     ("code", "text", "left"),
     [
-        ("print(^)", "x)", "x)"),
-        ("print(^)", "f(x)", "f(x)"),
-        ("print(^)", ")", ""),
-        ('print("^") ', '")', ""),
-        ("print(^)", ")\nx = 1", ")\nx = 1"),
-        ("print(^))", "x)", "x"),
-        ("print(^)  ", "x)", "x"),
-        ('print("^")', 'hello (there")', 'hello (there")'),
-        ('print("^")', "hello", "hello"),
-        ("f(^, y)", "x, y)", "x"),
-        ("f(^, y)", "x)", "x"),
-        ("x = ^ + 1", "y + 1", "y"),
-        ("x = ^ + 1", "y\nz", "y"),
-        ("if ^ == 1:", "x == 1:", "x"),
-        ("x = ^", "f(y)", "f(y)"),
-        ("for x in ^:", "range(3):", "range(3):"),
-        ("d = {^}", "'a': {}}", "'a': {}}"),
-        ("d = {^}", "'a': {}", "'a': {}"),
+        ("x = ^", " 1", "1"),
+        ("x =\t^", " 1", "1"),
+        ("x =^", " 1", " 1"),
+        ("x = ^", "   1", "   1"),
+        ("x = 1 ^", " # one", " # one"),
+        ("    ^", " 1", " 1"),
+        ("# a ^", " b", " b"),
+        ("s = 'a ^'", " b", " b"),
     ],
 )
-def test_tail_overlap(code: str, text: str, left: str) -> None:
-    assert cut_tail_overlap(text, site(code)) == left
+def test_leading_space(code: str, text: str, left: str) -> None:
+    assert drop_doubled_space(text, site_at(code)) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("foo(1, 23)\n" * 3 + "bar()", "foo(1, 23)"),
+        ("a = first(1)\n\nb = 2\n\na = first(1)\n\nb = 2\nc", "a = first(1)\n\nb = 2"),
+        ("foo(1, 2)\nfoo(1, 2)\nbar()", "foo(1, 2)\nfoo(1, 2)\nbar()"),
+        ("}\n}\n}\n}", "}\n}\n}\n}"),
+        ("  a();\n}\n  a();\n}", "  a();\n}\n  a();\n}"),
+        ("foo(1, 2)\nfoo(1, 3)\nfoo(1, 4)", "foo(1, 2)\nfoo(1, 3)\nfoo(1, 4)"),
+    ],
+)
+def test_repeated_lines(text: str, left: str) -> None:
+    assert cut_repeated_lines(text, site_at("^")) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("x.foo.foo.foo.foo.foo", "x.foo"),
+        ("a\nthe same words, the same words, the same words, the sa\nb", "a\nthe same words, "),
+        ("x.foo.foo.foo", "x.foo.foo.foo"),
+        ("# ------------------------------", "# ------------------------------"),
+        ("[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0", "[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0"),
+        ("", ""),
+    ],
+)
+def test_repeated_end(text: str, left: str) -> None:
+    assert cut_repeated_end(text, site_at("^")) == left
 
 
 @pytest.mark.parametrize(
     ("code", "text", "left"),
     [
-        ("a = 1\n^\nb = 2\n", "b = 2", ""),
-        ("a = 1\n^\n\n\nb = 2\nc = 3\n", "b = 2\nc = 3", ""),
-        ("a = 1\n^\nb = 2\nc = 3\n", "b = 2\nc =", ""),
-        ("a = 1\n^\nb = 2\nc = 3\n", "x = 5\nb = 2\nc = 3", "x = 5"),
-        ("f() {\n  if (x) {^\n}\n", "\n    y();\n  }", "\n    y();\n  }"),
-        ("f() {\n  if (x) {^\n}\n", "\n    y();\n  }\n}", "\n    y();\n  }"),
-        ("a = 1\n^\nb = 2\nc = 3\n", "b = 2\nc = 3\nd = 4", ""),
-        ("^\n\nclass Store:\n    x = 1\n", "class Store:\n    y = 2", ""),
-        ("f(^\n  for (const x of y) {\n  }\n", "z);\n\n  for (const x of y) {\n    g(x);", "z);\n"),
-        ("f(^\n    break;\n", "x);\n    break;\n    g();", "x);\n    break;\n    g();"),
-        ("f(^\n  a = 1;\n\n  b = 2;\n}\n", "x) {\n  a = 1;\n  b = 2;\n  c = 3;", "x) {"),
-        ("f(^\n  a = 1;\n  b = 2;\n}\n", "x) {\n  a = 1;\n  c = 3;", "x) {\n  a = 1;\n  c = 3;"),
-        ("a = 1\n^\nb = 2\n", "b = 23", "b = 23"),
-        ("a = ^\nb = 2\n", "b = 2", "b = 2"),
-        ("a = 1\nb^\nb = 2\n", " = 2", ""),
-        ("x^", "yz", "yz"),
-        ("x^\n\n", "yz\n", "yz\n"),
+        ("x = 1\n^", "# ", ""),
+        ("x = 1\n^", "y = 2\n#\n#", "y = 2"),
+        ("x = 1\n^", "# a\n#\n# b", "# a\n#\n# b"),
+        ("x^", " =", ""),
+        ("x^", ".", ""),
+        ("x = ^", '"', ""),
+        ("x = ^", '""', '""'),
+        ("f(x^", ")", ")"),
+        ("from a import ^", "*", "*"),
+        ("def f() -> None: ^", "...", "..."),
+        ("x = (a^", " +", " +"),
+        ("# the end^", ".", "."),
+        ("s = 'a^", "'", "'"),
     ],
 )
-def test_next_line(code: str, text: str, left: str) -> None:
-    assert drop_next_lines(text, site(code)) == left
+def test_trivial(code: str, text: str, left: str) -> None:
+    assert drop_trivial(text, site_at(code)) == left
+
+
+@pytest.mark.parametrize(
+    ("code", "language", "text", "left"),
+    [
+        ("x = 1\n^", "c", "//", ""),
+        ("x = 1\n^", "c", "///", ""),
+        ("for (i = 0; i < n; i^", "c", "++", "++"),
+        ("if (x) ^", "c", "{", "{"),
+        ("# Title\n^", "markdown", "#", "#"),
+        ("/* the end ^", "c", "*/", "*/"),
+    ],
+)
+def test_trivial_elsewhere(code: str, language: str, text: str, left: str) -> None:
+    assert drop_trivial(text, site_at(code, language)) == left
 
 
 @pytest.mark.parametrize(
@@ -130,77 +226,103 @@ def test_next_line(code: str, text: str, left: str) -> None:
         ("x^", " = 1  \n\n", " = 1"),
         ("x^", " \n\t", ""),
         ("x = ^y", "1 + ", "1 + "),
+        ("x = ^y", "1 +  ", "1 + "),
         ("x = ^y", "1 + \n", "1 +"),
+        ("x = ^y", "1 +\u2028 ", "1 +"),
     ],
 )
 def test_blank(code: str, text: str, left: str) -> None:
-    assert trim_blank(text, site(code)) == left
+    assert trim_blank(text, site_at(code)) == left
 
 
 def test_the_filter_that_left_nothing_is_named() -> None:
-    assert apply_filters("b = 2", site("a = 1\n^\nb = 2\n")) == ("", "next line")
-    assert apply_filters("", site("x^")) == ("", "sentinel")
-    assert apply_filters("    return 1\n<|endoftext|>", site("def f():\n    ^")) == ("return 1", "")
-    assert (cut_at_sentinel, drop_next_lines) == (FILTERS[0][1], FILTERS[3][1])
+    assert apply_filters("b = 2", site_at("a = 1\n^\nb = 2\n")) == ("", "next line")
+    assert apply_filters("", site_at("x^")) == ("", "sentinel")
+    assert apply_filters("    return 1\n<|endoftext|>", site_at("def f():\n    ^")) == ("return 1", "")
 
 
-@pytest.mark.parametrize(
-    ("text", "tail", "covered"),
-    [
-        ("x)", ")", True),
-        ("x)]", ")]", True),
-        ("f(x)", ")", False),
-        ("x)", " )", False),
-        ('a")', '")', True),
-        ("x);", ");", True),
-        ("')' + x)", ")", True),
-        ("')'", ")", False),
-        ("x) + 1", ") + 1", False),
-        ("x", "", False),
-    ],
-)
-def test_what_covers_a_tail(text: str, tail: str, covered: bool) -> None:
-    assert covers(text, tail) is covered
+def test_what_a_filter_lays_bare_does_not_escape_those_before_it() -> None:
+    site = site_at("a = compute(1)\n^\nb = compute(2)\n")
+    assert apply_filters("b = compute(2))", site) == ("", "next line")
 
 
-def test_ranges() -> None:
-    def offered(code: str, typed: str, text: str) -> tuple[str, int, int]:
-        asked = query(code)
-        offer = make_offer("v1", typed, text, asked, site(code))
-        assert offer.start.line == offer.end.line == asked.cursor.line
-        return offer.text, offer.start.index, offer.end.index
-
-    assert offered("x = ^", "", "1") == ("1", 4, 4)
-    assert offered("x = 12^", "12", "3") == ("123", 4, 6)
-    assert offered("print(x^)", "x", ")") == ("x)", 6, 8)
-    assert offered("f(a^) + 1", "a", ", b") == (", b", 3, 3)
-    assert offered("if x:\n    pa^", "\n    pa", "ss") == ("    pass", 0, 6)
-
-
-@pytest.mark.parametrize(
-    ("length", "limit"), [(40, 100), (5_000, 4_000), (200_000, 4_000), (100_000, 500), (3_000, 100)]
-)
-def test_the_window_keeps_its_start_while_the_user_types(length: int, limit: int) -> None:
-    lines = [f"line {number} of it\n" for number in range(length // 15)]
-    starts = set()
-    for typed in range(40):
-        asked = query("".join(lines) + "x" * typed + "^\nrest\n" * 3)
-        found = site_of(asked, limit, limit)
-        assert found is not None
-        assert len(found.prefix) <= limit
-        assert found.prefix.endswith("it\n" + "x" * typed)
-        starts.add(found.prefix[:30].rstrip("x"))
-    assert len(starts) <= (2 if limit > 1000 else 3)
-
-
-def test_a_line_too_long_for_the_window_is_cut_in_strides() -> None:
-    found = [site_of(query("y" * 50_000 + "x" * typed + "^"), 4_000, 1_000) for typed in range(50)]
-    sizes = [len(each.prefix) for each in found if each]
-    assert all(0 < size <= 4_000 for size in sizes)
-    assert len({size - typed for typed, size in enumerate(sizes)}) <= 2
-
-
-def test_the_suffix_is_cut_at_its_limit() -> None:
-    found = site_of(query("a^b\r\n" + "c\r\n" * 500), 100, 7)
+def test_documents_with_other_line_ends_are_as_all_others() -> None:
+    found = site_of(query_between("def f():\r\n    a = first()\r\n    ", "\r\n    return a\r\n"), 4000, 1000)
     assert found is not None
-    assert found.suffix == "b\nc\nc\nc"[:7]
+    assert apply_filters("return a", found) == ("", "next line")
+    assert apply_filters("a = first()", found) == ("", "lines above")
+    assert apply_filters("    b = 2\n    return a", found) == ("b = 2", "")
+
+
+def test_tabs_stay_tabs() -> None:
+    site = site_at("func f() {\n\tif x {^\n}\n", "go")
+    assert apply_filters("\n\t\treturn\n\t}", site) == ("\n\t\treturn\n\t}", "")
+
+
+@pytest.mark.parametrize("mark", ["\u0065\u0301", "\U0001f469\u200d\U0001f4bb", "\u05d0", "\u4f60\u597d"])
+def test_characters_of_several_code_points_stay_whole(mark: str) -> None:
+    site = site_at(f"s = '{mark}^'\nt = '{mark}'\n")
+    assert apply_filters(f"{mark}x{mark}", site) == (f"{mark}x{mark}", "")
+    assert apply_filters(f"{mark}'", site) == (f"{mark}'", "")
+
+
+CODE = st.lists(
+    st.sampled_from(
+        [
+            *"()[]{}\"'`#/*:;,.=< \n\t\\x",
+            *(
+                "if",
+                "else",
+                "end",
+                "return x",
+                "foo(bar, baz)",
+                "\n    ",
+                "\n        ",
+                '"""',
+                "//",
+                "```\n",
+                "<PRE>",
+            ),
+            *("Here is the code:\n", "\u0301", "\U0001f600", "\u2028", "\r"),
+        ]
+    ),
+    max_size=40,
+).map("".join)
+LANGUAGES = st.sampled_from(
+    ["python", "c", "rust", "javascript", "lua", "yaml", "markdown", "html", "shellscript", ""]
+)
+
+
+def site_between(before: str, after: str, language: str) -> Site:
+    found = site_of(
+        query_between(before.replace("\r", "\n"), after.replace("\r", "\n"), language), 4000, 1000
+    )
+    assert found is not None
+    return found
+
+
+@given(CODE, CODE, CODE, LANGUAGES, st.booleans())
+@settings(max_examples=400, deadline=None)
+def test_what_is_left_is_a_part_of_the_text(
+    before: str, text: str, after: str, language: str, cut: bool
+) -> None:
+    site = site_between(before, after, language)
+    left, by = apply_filters(text, site, cut_off=cut)
+    assert left in text
+    assert (left == "") == (by != "")
+    assert left == left.rstrip() or (site.tail.strip() and left == left.rstrip() + " ")
+    assert apply_filters(left, site)[0] == left
+    for each in FILTERS:
+        assert each.function(text, site) in text
+
+
+@given(st.text(max_size=60), st.text(max_size=60), st.text(max_size=60), LANGUAGES)
+@settings(max_examples=200, deadline=None)
+def test_no_text_is_too_strange(before: str, text: str, after: str, language: str) -> None:
+    assert apply_filters(text, site_between(before, after, language), cut_off=True)[0] in text
+
+
+def test_an_unknown_language_has_the_facts_that_most_share() -> None:
+    assert language_of("brainfuck") is language_of("")
+    assert not language_of("").prose
+    assert language_of("markdown").prose

@@ -45,7 +45,7 @@ def make_offer(
     if query.selection is not None:
         selection = query.selection
         return Offer(identity, selection.text + text, selection.start, max(cursor, selection.end))
-    over_tail = not fitted and covers(text, site.tail)
+    over_tail = not fitted and covers(text, site.tail, site.facts)
     if site.tail and not over_tail:
         return Offer(identity, text, cursor, cursor)
     on_this_line = typed.rpartition("\n")[2]

@@ -7,8 +7,11 @@ own limit in tokens is the engine's business.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 
+from velospec_lsp.completion.languages import Language, language_of
+from velospec_lsp.completion.outline import Outline, outline, outline_before
 from velospec_lsp.documents import Document
 from velospec_lsp.encoding import content_length
 from velospec_lsp.text import Place, Text, to_lf
@@ -17,6 +20,7 @@ _LINE_STRIDE = 64
 _CHAR_STRIDE = 2048
 _ABOVE = 200  # lines in which one that is not blank is looked for
 _BELOW = 24  # lines that the filters compare with
+BEHIND = 2048  # characters of the suffix in which brackets are counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,7 @@ class Query:
     selection: Selection | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Site:
     """The text around the place where the model goes on.
 
@@ -53,6 +57,22 @@ class Site:
     below: tuple[str, ...]
     above: str
     language: str = ""  # the client's id of the document's language
+    from_start: bool = True  # `prefix` begins where the document does
+
+    @cached_property
+    def facts(self) -> Language:
+        """What the filters know of the document's language."""
+        return language_of(self.language)
+
+    @cached_property
+    def before(self) -> Outline:
+        """The brackets that are open at the cursor, and the string or comment it is in."""
+        return outline_before(self.prefix, self.facts, from_start=self.from_start)
+
+    @cached_property
+    def behind(self) -> Outline:
+        """The brackets that the text after the cursor closes and has not opened."""
+        return outline(self.suffix[:BEHIND], self.facts, self.before.inside)
 
 
 def site_of(query: Query, prefix_chars: int, suffix_chars: int) -> Site | None:
@@ -80,6 +100,7 @@ def site_of(query: Query, prefix_chars: int, suffix_chars: int) -> Site | None:
         below=tuple(below[:_BELOW]),
         above=_nearest_above(text, before),
         language=query.document.language,
+        from_start=prefix.count("\n") >= before.line,
     )
 
 

@@ -2,47 +2,61 @@
 
 from __future__ import annotations
 
+import re
+
 from velospec_lsp.completion.site import Site
 
 _TELLING = 10  # characters; a shorter line (`break;`, `});`) may well stand at two places
+_OPENS_BLOCK = ("{", ":", "(", "[", " do", " then")
+# Lines that end blocks follow one another at many places.
+_COMMON = re.compile(r"\s*(?:\W*|(?:return|break|continue|pass|raise|throw|end|else|\} else)\b.*)")
+_LOOSE = re.compile(r"[\s,;]+$|\s+")
+_QUOTES = str.maketrans("'`", '""')
 
 
 def drop_next_lines(text: str, site: Site) -> str:
     """`text` up to where it goes on with the next lines of the document; nothing if it begins with them.
 
-    Its last lines count, and anywhere two lines or one that is not short: what follows there is a second
-    version of the document. Lines are compared with their indentation, so a closing brace of an inner block
-    stays.
+    It begins with them where its first line is the next one: blanks, the kind of quotes and a comma at the
+    end do not tell two lines apart, unless they are short. Further on, two lines count, or one that is not
+    short and opens a block: what follows there is a second version of the document. At the end any counts.
+    These are compared with their indentation, so a closing brace of an inner block stays.
     """
     below = [line.rstrip() for line in site.below if line.strip()]
     lines = text.rstrip().split("\n")
-    if not below or lines == [""]:
-        return text
+    if not below or lines == [""] or below[:2] == [site.above] * 2:
+        return text  # among equal rows of a table one more may be right
     whole = [site.line_before + lines[0], *lines[1:]]
-    written = [line.rstrip() for line in whole if line.strip()]
-    if written == below[: len(written)]:
-        return ""
-    # The last line may have been cut off by the budget: a beginning of the next line is that line.
-    if len(written) > 1 and written[:-1] == below[: len(written) - 1]:
-        next_line = below[len(written) - 1] if len(below) >= len(written) else ""
-        if next_line.startswith(written[-1]):
-            return ""
-    rejoined = _rejoins(whole, below)
-    if rejoined is not None:
-        return "\n".join(lines[:rejoined])
-    for count in range(min(len(lines) - 1, len(below)), 0, -1):
-        if [line.rstrip() for line in lines[-count:]] == below[:count]:
-            return "\n".join(lines[:-count])
+    filled = [(number, line.rstrip()) for number, line in enumerate(whole) if line.strip()]
+    if lines[0].strip() == "" and site.line_before.strip():
+        filled = filled[1:]  # the user's own line
+    written = [line for _, line in filled]
+    if written and (_begins(written, below) or (_tells(below[0]) and _loose(written[0]) == _loose(below[0]))):
+        return "\n".join(lines[: filled[0][0]])
+    wanted = 1 if _tells(below[0]) and below[0].endswith(_OPENS_BLOCK) else 2
+    telling = len(below) >= wanted and not all(map(_COMMON.fullmatch, below[:wanted]))
+    for at, (number, _) in enumerate(filled):
+        if telling and written[at : at + wanted] == below[:wanted]:
+            return "\n".join(lines[:number])
+    for count in range(min(len(filled) - 1, len(below)), 0, -1):
+        if written[-count:] == below[:count]:
+            return "\n".join(lines[: filled[-count][0]])
     return text
 
 
-def _rejoins(written: list[str], below: list[str]) -> int | None:
-    """Where `written` goes on as `below` begins, blank lines aside: two lines, or one that is not short."""
-    filled = [(place, line.rstrip()) for place, line in enumerate(written) if line.strip()]
-    wanted = 1 if len(below[0].strip()) >= _TELLING else 2
-    if len(below) < wanted:
-        return None
-    for at, (place, _) in enumerate(filled):
-        if [line for _, line in filled[at : at + wanted]] == below[:wanted]:
-            return place
-    return None
+def _begins(written: list[str], below: list[str]) -> bool:
+    """Whether all that is written are the next lines; its last line may be the start of one."""
+    count = len(written) - 1
+    if len(below) <= count or written[:count] != below[:count]:
+        return False
+    return written[-1] == below[count] or (count > 0 and below[count].startswith(written[-1]))
+
+
+def _tells(line: str) -> bool:
+    """Whether a second `line` is a repetition: no short one, no ruler, no decorator."""
+    content = line.strip()
+    return len(content) >= _TELLING and content[0] != "@" and sum(map(str.isalnum, content)) >= _TELLING // 2
+
+
+def _loose(line: str) -> str:
+    return _LOOSE.sub(" ", line).strip().translate(_QUOTES)

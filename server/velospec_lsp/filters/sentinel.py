@@ -8,7 +8,11 @@ from velospec_lsp.completion.site import Site
 
 _SENTINEL = re.compile(
     r"<[|\uff5c][\w\u2581 ]{2,40}[|\uff5c]>"
-    r"|<(?:fim[_-](?:prefix|middle|suffix|pad)|file_sep|repo_name|reponame|filename|endoftext|EOT|PRE|SUF|MID)>"
+    r"|<(?:fim[_-](?:prefix|middle|suffix|pad)|file_sep|repo_name|reponame|endoftext|jupyter_\w{2,20}"
+    r"|gh_stars|commit_(?:before|after|msg)|(?:start|end)_of_turn)>"
+    r"|</?think>|\[/?INST\]|\[(?:PREFIX|MIDDLE|SUFFIX)\]"
+    # These are words of usage texts as well, but not where they stick to code.
+    r"|(?<![ \"'\[(])<(?:filename|EOT|PRE|SUF|MID)>"
 )
 
 

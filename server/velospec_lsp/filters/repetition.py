@@ -1,0 +1,30 @@
+"""Lines and blocks of lines that a model writes again and again."""
+
+from __future__ import annotations
+
+from velospec_lsp.completion.site import Site
+
+_TELLING = 10  # characters
+
+
+def cut_repeated_lines(text: str, _site: Site) -> str:
+    """`text` up to the first repetition: a line three times in a row, or a block of lines twice.
+
+    Lines that are blank do not count, and a block needs one line that is not short: closing brackets in a row
+    are no repetition.
+    """
+    lines = text.split("\n")
+    filled = [(number, line.strip()) for number, line in enumerate(lines) if line.strip()]
+    contents = [content for _, content in filled]
+    for size in range(1, len(contents) // 2 + 1):
+        times = 3 if size == 1 else 2
+        for start in range(len(contents) - times * size + 1):
+            if contents[start] != contents[start + size]:
+                continue
+            block = contents[start : start + size]
+            if (
+                contents[start : start + times * size] == block * times
+                and len(max(block, key=len)) >= _TELLING
+            ):
+                return "\n".join(lines[: filled[start + size - 1][0] + 1])
+    return text
