@@ -16,11 +16,11 @@ from velospec.control.policy import Cost, Estimate, Policy
 from velospec.control.selector import Selector
 from velospec.core.draft import Draft
 from velospec.core.errors import SettingsError
-from velospec.learning.index import CorpusIndex
 from velospec.learning.library import RuleLibrary
 from velospec.learning.rules import Tier
+from velospec.learning.workspace.chains import ChainIndex
 from velospec.learning.workspace.library import Workspaces
-from velospec.learning.workspace.reading import Reading
+from velospec.learning.workspace.reading import Reader, Reading
 from velospec.models.store import InstalledModel
 from velospec.proposers import syntax_fsm
 from velospec.proposers.ast_shadow import AstShadow
@@ -124,10 +124,10 @@ class Drafters:
         self, vocabulary: Vocabulary, rules: RuleLibrary, workspaces: Workspaces | None = None
     ) -> None:
         self._vocabulary = vocabulary
-        self._reading = Reading(vocabulary.encode, workspaces or Workspaces())
-        self._given: CorpusIndex | None = None
+        self._given: ChainIndex | None = None
         self.corpus = CorpusProposer()
         self.motif = MotifProposer(vocabulary)
+        self._reading = Reading(Reader(vocabulary.encode, detect, self.motif), workspaces or Workspaces())
         encoder = Encoder(vocabulary)
         self._grammar_state = GrammarState(vocabulary, encoder)
         self._all: tuple[Proposer, ...] = (
@@ -147,10 +147,19 @@ class Drafters:
         idle = Forced.name if drafting.wants(GrammarState.name) else ""
         return [found for found in self._all if drafting.wants(found.name) and found.name != idle]
 
-    def enter(self, workspace: str) -> None:
-        """A request of that workspace is next."""
+    def enter(self, workspace: str, document: str) -> None:
+        """A request of that workspace and document is next.
+
+        What was read of the document itself is left out: the request has its present state.
+        """
         self._grammar_state.use_workspace(workspace)
-        self.corpus.use(self._reading.index(workspace) or self._given)
+        read = self._reading.enter(workspace)
+        if read is None:
+            self.corpus.use(self._given)
+            self.motif.use(None)
+        else:
+            self.corpus.use(read.index, leave=read.number(document))
+            self.motif.use(read.memory)
 
     def study(self) -> bool:
         """Read a little of what was taught; whether there is more."""
@@ -159,7 +168,7 @@ class Drafters:
     def use_corpus(self, texts: Iterable[str]) -> None:
         """Draft from `texts` too, in place of those given before."""
         kept = list(texts)
-        self._given = CorpusIndex(self._vocabulary.encode(text) for text in kept)
+        self._given = ChainIndex.of(self._vocabulary.encode(text) for text in kept)
         self.corpus.use(self._given)
         self.motif.forget()
         self.motif.learn((text, detect("", text)) for text in kept)

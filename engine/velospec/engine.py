@@ -219,6 +219,7 @@ class Engine:
         asked.
         """
         task = self._task(request)
+        self._enter(task)
         backend = ReplayBackend(
             self._backend.vocabulary,
             task.ids,
@@ -304,12 +305,15 @@ class Engine:
     def _complete(
         self, task: Task, cancel: CancelToken, on_text: OnText | None, on_step: OnStep | None
     ) -> Completion:
-        self._learned.enter(task.workspace)
-        self._drafters.enter(task.workspace)
+        self._enter(task)
         with cancel.interrupting(self._backend.abort):
             completion = self._decoder.complete(task, cancel, on_text, on_step)
         self.statistics += completion.statistics
         return completion
+
+    def _enter(self, task: Task) -> None:
+        self._learned.enter(task.workspace)
+        self._drafters.enter(task.workspace, task.document)
 
     def _compose(self) -> Decoder:
         """A decoder over the backend's slots as they are now; what was learned goes on being used."""

@@ -15,8 +15,8 @@ from velospec.control.acceptance import Acceptance
 from velospec.control.selector import Selector
 from velospec.core.request import Completion
 from velospec.decode.decoder import Decoder, Task
-from velospec.learning.index import CorpusIndex
 from velospec.learning.library import RuleLibrary
+from velospec.learning.workspace.chains import ChainIndex
 from velospec.proposers.base import Proposer
 from velospec.proposers.ngram_rules import NgramRules
 from velospec.proposers.suffix import CorpusProposer, SuffixProposer
@@ -57,7 +57,7 @@ def test_each_proposer_is_right_at_times_and_changes_nothing(engine: Engine, tmp
     plain = answers(backend, None)
     rules = RuleLibrary(backend.vocabulary, tmp_path, engine.model.sha256)
     texts = [[*backend.vocabulary.encode(PYTHON[0].text), *plain[0].token_ids]]
-    for proposer in (SuffixProposer(), CorpusProposer(CorpusIndex(texts)), NgramRules(rules.rules)):
+    for proposer in (SuffixProposer(), CorpusProposer(ChainIndex.of(texts)), NgramRules(rules.rules)):
         drafted = answers(backend, proposer)
         assert [done.token_ids for done in drafted] == [done.token_ids for done in plain]
         assert sum(done.statistics.accepted_tokens for done in drafted) > 0, proposer.name

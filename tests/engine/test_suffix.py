@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from velospec.control.acceptance import Acceptance
 from velospec.core.draft import EMPTY
-from velospec.learning.index import CorpusIndex
+from velospec.learning.workspace.chains import ChainIndex
 from velospec.proposers.suffix import AGREEMENTS, CorpusProposer, SuffixProposer
 
 
@@ -87,7 +87,7 @@ def test_nothing_to_go_by() -> None:
 
 
 def test_the_corpus_drafts_what_the_request_never_saw() -> None:
-    proposer = CorpusProposer(CorpusIndex([[1, 2, 3, 4, 5, 6]]))
+    proposer = CorpusProposer(ChainIndex.of([[1, 2, 3, 4, 5, 6]]))
     proposer.begin([9, 9, 2])
     assert proposer.propose(8).ids == (3, 4, 5, 6)
     proposer.extend([3])
@@ -100,16 +100,16 @@ def test_a_corpus_can_be_exchanged_and_taken_away() -> None:
     proposer = CorpusProposer()
     proposer.begin([1])
     assert proposer.propose(4) is EMPTY
-    proposer.use(CorpusIndex([[1, 2]]))
+    proposer.use(ChainIndex.of([[1, 2]]))
     assert proposer.propose(4).ids == (2,)
-    proposer.use(CorpusIndex([[1, 3]]))
+    proposer.use(ChainIndex.of([[1, 3]]))
     assert proposer.propose(4).ids == (3,)
     proposer.use(None)
     assert proposer.propose(4) is EMPTY
 
 
 def test_acceptance_of_the_two_sources_is_counted_apart() -> None:
-    own, corpus = SuffixProposer(), CorpusProposer(CorpusIndex([[1, 2, 3]]))
+    own, corpus = SuffixProposer(), CorpusProposer(ChainIndex.of([[1, 2, 3]]))
     own.begin([1, 2, 3, 1])
     corpus.begin([8, 1])
     acceptance = Acceptance()

@@ -10,7 +10,7 @@ learn; no files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from velospec.backends.base import Vocabulary
@@ -38,7 +38,7 @@ class MotifProposer:
         self._vocabulary = vocabulary
         self._encoder = Encoder(vocabulary)
         self._language = language
-        self._learned = MotifMemory(_LEARNED)
+        self._own = self._learned = self.new_memory()
         self._text = MotifText(vocabulary, language)
         self._idle = False
 
@@ -91,23 +91,34 @@ class MotifProposer:
         What comes first counts most: once the memory is full the rest is not read. Takes 4 us a byte.
         """
         for text, language in texts:
-            if len(self._learned) > _LEARNED - _ROOM:
+            if not self.learn_block(self._own, text, language):
                 break
-            self._learn(text, language)
-
-    def _learn(self, text: str, language: str) -> None:
-        self._encoder.read(self._vocabulary.encode(text))
-        reader = lexer(language)
-        state, lexemes = reader.feed(START, text.encode())
-        tail, layout = Tail([BARRIER]), Layout()
-        for lexeme in (*lexemes, *reader.peek(state)[1]):
-            element, layout = element_of(lexeme, layout)
-            self._learned.note(tail, element)
-            tail.append(element)
 
     def forget(self) -> None:
-        """Forget all that was learned beyond this request."""
-        self._learned.clear()
+        """Forget all that `learn` was given."""
+        self._own.clear()
+
+    def new_memory(self) -> MotifMemory:
+        """A memory of motifs, to be filled by `learn_block` and drafted from after `use`."""
+        return MotifMemory(_LEARNED)
+
+    def use(self, memory: MotifMemory | None) -> None:
+        """Draft from `memory` too from now on; with None from what `learn` was given."""
+        self._learned = self._own if memory is None else memory
+
+    def learn_block(self, memory: MotifMemory, text: str, language: str) -> bool:
+        """Add the motifs of `text` to `memory`; False, and nothing is added, where there is no room."""
+        if len(memory) > _LEARNED - _ROOM:
+            return False
+        self._encoder.read(self._vocabulary.encode(text))
+        for tail, element in _windows(text, language):
+            memory.note(tail, element)
+        return True
+
+    def unlearn_block(self, memory: MotifMemory, text: str, language: str) -> None:
+        """Take back what `learn_block` added."""
+        for tail, element in _windows(text, language):
+            memory.take_back(tail, element)
 
     def _replay(
         self, tail: Tail, layout: Layout, pending: bytes, limit: int, *, taken: bool
@@ -144,6 +155,17 @@ class MotifProposer:
         live = self._text.memory.find(tail)
         learned = self._learned.find(tail, 0 if live is None else live.length + 1)
         return (live, False) if learned is None else (learned, True)
+
+
+def _windows(text: str, language: str) -> Iterator[tuple[Tail, Element]]:
+    """Each element of `text`, and what stands before it: the same tail each time, moved on."""
+    reader = lexer(language)
+    state, lexemes = reader.feed(START, text.encode())
+    tail, layout = Tail([BARRIER]), Layout()
+    for lexeme in (*lexemes, *reader.peek(state)[1]):
+        element, layout = element_of(lexeme, layout)
+        yield tail, element
+        tail.append(element)
 
 
 class _Replay(NamedTuple):

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from typing import Protocol
 
 from velospec.core.draft import EMPTY, Draft, Verdict
 from velospec.learning.automaton import Match, SuffixAutomaton
-from velospec.learning.index import DEPTH, CorpusIndex
+from velospec.learning.workspace.chains import DEPTH
 
 AGREEMENTS = 4
 """Classes of agreement: seen once before; all agree; two thirds and more do; fewer do."""
@@ -62,18 +63,27 @@ class SuffixProposer:
         """Nothing to learn here: acceptance is counted by `control.acceptance`."""
 
 
+class Index(Protocol):
+    """Other texts: `learning.workspace.chains.ChainIndex` is one."""
+
+    def match(self, tail: Sequence[int], limit: int, leave: int = -1) -> tuple[Match, tuple[int, ...]] | None:
+        """The longest end of `tail` in texts of other owners than `leave`, and what follows it there."""
+        ...
+
+
 class CorpusProposer:
     """The proposer `corpus`: the same from other texts, such as the other files of a project."""
 
     name = "corpus"
 
-    def __init__(self, index: CorpusIndex | None = None) -> None:
+    def __init__(self, index: Index | None = None) -> None:
         self._index = index
+        self._leave = -1
         self._tail: list[int] = []
 
-    def use(self, index: CorpusIndex | None) -> None:
-        """Draft from `index` from now on; None for nothing."""
-        self._index = index
+    def use(self, index: Index | None, *, leave: int = -1) -> None:
+        """Draft from `index` from now on, but from what it has of the owner `leave`; None for nothing."""
+        self._index, self._leave = index, leave
 
     def begin(self, ids: Sequence[int]) -> None:
         self._tail = list(ids[-DEPTH:])
@@ -84,7 +94,7 @@ class CorpusProposer:
     def propose(self, limit: int) -> Draft:
         if self._index is None or limit < 1:
             return EMPTY
-        found = self._index.match(self._tail, limit)
+        found = self._index.match(self._tail, limit, self._leave)
         if found is None:
             return EMPTY
         match, ids = found
