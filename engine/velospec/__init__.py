@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from velospec.api import ChatAnswer as ChatAnswer
     from velospec.api import ChatFinish as ChatFinish
     from velospec.api import ChatFormat as ChatFormat
+    from velospec.api import Chunk as Chunk
     from velospec.api import Completion as Completion
     from velospec.api import Control as Control
     from velospec.api import Delta as Delta
@@ -55,6 +56,7 @@ __all__ = [
     "ChatAnswer",
     "ChatFinish",
     "ChatFormat",
+    "Chunk",
     "Completion",
     "Control",
     "Delta",

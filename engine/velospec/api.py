@@ -18,6 +18,7 @@ from velospec.core.errors import VeloSpecError
 from velospec.core.grammar import Grammar, GrammarKind, Whitespace
 from velospec.core.openai_json import read_choice, read_messages, read_tools
 from velospec.core.request import (
+    Chunk,
     Completion,
     FinishReason,
     InfillRequest,
@@ -42,6 +43,7 @@ __all__ = [
     "ChatAnswer",
     "ChatFinish",
     "ChatFormat",
+    "Chunk",
     "Completion",
     "Control",
     "Delta",

@@ -52,7 +52,9 @@ class TaskMaker:
         return self._text(request, cancel)
 
     def _at_cursor(self, request: InfillRequest, window: int, cancel: CancelToken | None) -> Task:
-        prompt = self._format().build(request.prefix, request.suffix, request.path, window)
+        prompt = self._format().build(
+            request.prefix, request.suffix, request.path, window, context=request.context
+        )
         return Task(
             request.document,
             prompt.ids,

@@ -120,8 +120,28 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of another file, shown to the model beside the one that is edited; LF line ends only.
+
+    Raises:
+        SettingsError: a value is of the wrong type.
+    """
+
+    path: str  # as a reader of the project would write it, forward slashes; may be empty
+    text: str
+
+    def __post_init__(self) -> None:
+        for name in ("path", "text"):
+            require(f"Chunk.{name}", getattr(self, name), str, "Give it as text.")
+
+
+@dataclass(frozen=True, slots=True)
 class InfillRequest:
-    """Complete between `prefix` and `suffix`, LF line ends only, byte-exact at the cursor."""
+    """Complete between `prefix` and `suffix`, LF line ends only, byte-exact at the cursor.
+
+    `context` stands in a stable order, what changes most last: a prompt is read anew from the first chunk
+    that differs. Where there is no room for all, the first ones are left out.
+    """
 
     document: str  # names the KV slot; the document's URI
     prefix: str
@@ -133,10 +153,12 @@ class InfillRequest:
     workspace: str = ""  # what was learned of acceptance is kept apart by it; never leaves this machine
     grammar: Grammar | None = None  # what the text must obey
     log_probs: bool = False  # whether to tell how likely each token was to the model
+    context: tuple[Chunk, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("prefix", "suffix", "path"):
             require(f"InfillRequest.{name}", getattr(self, name), str, "Give it as text.")
+        require_all("InfillRequest.context", self.context, Chunk, "Give chunks: (Chunk(path, text), …).")
         _check_common(self)
 
 

@@ -9,21 +9,24 @@ The start of the prefix window is a multiple of a quarter of the window's length
 start; it stays where it is until so much has been typed, then jumps. An edge that moved with each key would
 change every id after it.
 
-What is not known here: what surrounds the file (other files, retrieval), and how the prompt is decoded.
+Pieces of other files stand where the model's family has them; see `repository`. What is not known here: which
+pieces those are, and how the prompt is decoded.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
 from velospec.backends.base import Vocabulary
 from velospec.core.errors import ContextError, InfillError
+from velospec.core.request import Chunk
 from velospec.models.gguf import GgufHead, find_tokens
 from velospec.models.gguf_file import Scalar
 from velospec.models.plain_text import PlainText
+from velospec.models.repository import AS_COMMENTS, Repository, repository_of
+from velospec.models.templates import TokenId, fill, parse_parts, parse_texts, pieces
 
 TEMPLATE = "velospec.infill.template"
 HEADER = "velospec.infill.header"
@@ -46,9 +49,12 @@ _DECLARED = (
     ("tokenizer.ggml.fim_suf_token_id", "tokenizer.ggml.suffix_token_id"),
     ("tokenizer.ggml.fim_mid_token_id", "tokenizer.ggml.middle_token_id"),
 )
-_PART = re.compile(r"(\{\w+\}|▁?<[^<>\s]+>|\[[A-Z_]+\])")
+_NAMES = frozenset({"prefix", "suffix", "header"})
 _SUFFIX_CHARACTERS = 1500
 _HEADER_SHARE = 4  # of a prompt: at most its fourth part
+_CONTEXT_SHARE = 3  # of what the suffix leaves
+_STEPS = 4  # in which what a short prefix leaves is given to other files
+_FEWEST_PER_TOKEN = 2  # characters of dense code
 _CHARACTERS_PER_TOKEN = 3  # of code, cautiously; a window that is too long all the same is cut by tokens
 _ABLE = "Models that can: {names}. Install one: velospec model install smollm2-135m-fim"
 
@@ -68,11 +74,13 @@ class InfillFormat:
     `parts` are the ids of sentinels and the names of what stands between: `prefix`, `suffix`, `header`.
     """
 
+    begin: tuple[int, ...]  # the id that begins every text, where the tokenizer wants one
     parts: tuple[int | str, ...]
     header: tuple[int | str, ...]  # names the file; `{name}` in its texts; left out where there is no path
     suffix_characters: int
     prefix_characters: int | None
     plain: PlainText
+    repository: Repository = AS_COMMENTS
 
     @classmethod
     def for_model(
@@ -87,17 +95,21 @@ class InfillFormat:
             ids = vocabulary.encode(text, special=True)
             return ids[0] if len(ids) == 1 else None
 
-        parts = _find_parts(metadata, token_id, override)
-        if parts is None:
+        found = _find_parts(metadata, token_id, override)
+        if found is None:
             raise no_infill(str(metadata.get("general.name", "This model")))
+        family, parts = found
         begin = _begin_of_text(metadata)
         prefix = metadata.get(PREFIX_CHARACTERS)
+        header = "" if override is not None else str(metadata.get(HEADER, ""))
         return cls(
-            parts=parts if begin is None else (begin, *parts),
-            header=() if override is not None else _parse_header(str(metadata.get(HEADER, "")), token_id),
+            begin=() if begin is None else (begin,),
+            parts=parts,
+            header=parse_texts(header, token_id),
             suffix_characters=int(metadata.get(SUFFIX_CHARACTERS, _SUFFIX_CHARACTERS)),
             prefix_characters=int(prefix) if prefix is not None else None,
             plain=PlainText(vocabulary, _sentinels_in(token_id)),
+            repository=repository_of(family, token_id),
         )
 
     @property
@@ -105,7 +117,9 @@ class InfillFormat:
         """Whether typing appends to the prompt."""
         return self.parts[-1] == "prefix"
 
-    def build(self, prefix: str, suffix: str, path: str, limit: int) -> Prompt:
+    def build(
+        self, prefix: str, suffix: str, path: str, limit: int, *, context: Sequence[Chunk] = ()
+    ) -> Prompt:
         """The prompt at a cursor between `prefix` and `suffix`, of at most `limit` ids.
 
         `path` may be empty. The bytes of the prefix's ids and `heal` together are exactly the end of
@@ -114,32 +128,38 @@ class InfillFormat:
         header = self._header_ids(path) if "header" in self.parts else []
         if len(header) > limit // _HEADER_SHARE:
             header = []  # a very long name would take the place of the text
-        room = limit - len(self.parts) - len(header)
+        room = limit - len(self.begin) - len(self.parts) - len(header)
         if room < 16:
             raise ContextError(
                 f"{limit} tokens are too few for an infill prompt.", "Give the model a larger context."
             )
         suffix_ids = self._suffix_ids(suffix, room)
-        prefix_ids = self._prefix_ids(prefix, room - len(suffix_ids))
+        room -= len(suffix_ids)
+        around = self.repository.place(context, path, self._context_room(prefix, room), self.plain.encode)
+        prefix_ids = self._prefix_ids(prefix, room - len(around.front) - len(around.above))
         back, heal = self.plain.take_back(prefix_ids)
         texts = {
             "header": header,
             "suffix": suffix_ids,
-            "prefix": prefix_ids[: len(prefix_ids) - back],
+            "prefix": [*around.above, *prefix_ids[: len(prefix_ids) - back]],
         }
-        ids: list[int] = []
+        ids = [*self.begin, *around.front]
         for part in self.parts:
             ids += texts[part] if isinstance(part, str) else [part]
         return Prompt(tuple(ids), heal)
 
     def _header_ids(self, path: str) -> list[int]:
         name = PurePath(path).name
-        if not name:
-            return []
-        texts = (part.replace("{name}", name) if isinstance(part, str) else part for part in self.header)
-        return [
-            id_ for part in texts for id_ in (self.plain.encode(part) if isinstance(part, str) else [part])
-        ]
+        return fill(self.header, {"name": name}, self.plain.encode) if name else []
+
+    def _context_room(self, prefix: str, room: int) -> int:
+        """How many of `room` ids other files may take: a share, or what a short prefix will not need.
+
+        Changes only when much has been typed: where it changed with each key, so would the prompt's head.
+        """
+        step = max(1, room // _STEPS)
+        needed = len(prefix) // _FEWEST_PER_TOKEN + step
+        return max(room // _CONTEXT_SHARE, room - -(-needed // step) * step)
 
     def _suffix_ids(self, suffix: str, room: int) -> list[int]:
         """The text after the cursor, at most a third of the room, cut at the end of a line."""
@@ -173,8 +193,7 @@ class InfillFormat:
 def knows_infill(head: GgufHead) -> bool:
     """Whether the model of `head` can infill, judged without loading it."""
     templates = [*_FAMILIES.values(), str(head.scalars.get(TEMPLATE, ""))]
-    texts = {part for template in templates for part in _PART.split(template) if part}
-    found = find_tokens(head.path, texts)
+    found = find_tokens(head.path, {piece for template in templates for piece in pieces(template)})
     return _find_parts(head.scalars, found.get, None) is not None
 
 
@@ -195,23 +214,25 @@ def _line_start(text: str, edge: int, stride: int) -> int:
 
 
 def _find_parts(
-    metadata: Mapping[str, Scalar], token_id: Callable[[str], int | None], override: str | None
-) -> tuple[int | str, ...] | None:
-    """The template's parts: as overridden, as declared by us, by its sentinels, by llama.cpp's own keys."""
+    metadata: Mapping[str, Scalar], token_id: TokenId, override: str | None
+) -> tuple[str, tuple[int | str, ...]] | None:
+    """The family and the template's parts: as overridden, declared, told by sentinels or llama.cpp's keys."""
     if override is not None:
-        return _parse(_FAMILIES.get(override, override), token_id)
+        parts = _parse(_FAMILIES.get(override, override), token_id)
+        return None if parts is None else (override, parts)
     if TEMPLATE in metadata:
-        return _parse(str(metadata[TEMPLATE]), token_id)
+        parts = _parse(str(metadata[TEMPLATE]), token_id)
+        return None if parts is None else ("", parts)
     for family, template in _FAMILIES.items():
         if family == "starcoder" and not _knows_suffix_first(metadata):
             continue
         if parts := _parse(template, token_id):
-            return parts
+            return family, parts
     declared = [next((metadata[key] for key in keys if key in metadata), None) for keys in _DECLARED]
     if None in declared:
         return None
     before, after, middle = (int(str(token)) for token in declared)
-    return (before, "prefix", after, "suffix", middle)
+    return "", (before, "prefix", after, "suffix", middle)
 
 
 def _knows_suffix_first(metadata: Mapping[str, Scalar]) -> bool:
@@ -221,29 +242,10 @@ def _knows_suffix_first(metadata: Mapping[str, Scalar]) -> bool:
     return "starcoder" in words or "granite" in words
 
 
-def _parse(template: str, token_id: Callable[[str], int | None]) -> tuple[int | str, ...] | None:
+def _parse(template: str, token_id: TokenId) -> tuple[int | str, ...] | None:
     """A template's parts, or None where the vocabulary lacks a sentinel or the template lacks a text."""
-    parts: list[int | str] = []
-    for text in filter(None, _PART.split(template)):
-        part = text[1:-1] if text.startswith("{") else token_id(text)
-        if part is None or (isinstance(part, str) and part not in {"prefix", "suffix", "header"}):
-            return None
-        parts.append(part)
-    return tuple(parts) if {"prefix", "suffix"} <= set(parts) else None
-
-
-def _parse_header(header: str, token_id: Callable[[str], int | None]) -> tuple[int | str, ...]:
-    """The sentinels of a header as ids; what stands between them stays text."""
-    parts: list[int | str] = []
-    text = ""
-    for piece in filter(None, _PART.split(header)):
-        token = None if piece == "{name}" or not _PART.fullmatch(piece) else token_id(piece)
-        if token is None:
-            text += piece
-        else:
-            parts += [text, token] if text else [token]
-            text = ""
-    return (*parts, text) if text else tuple(parts)
+    parts = parse_parts(template, token_id, _NAMES)
+    return parts if parts is not None and {"prefix", "suffix"} <= set(parts) else None
 
 
 def _begin_of_text(metadata: Mapping[str, Scalar]) -> int | None:
@@ -254,9 +256,9 @@ def _begin_of_text(metadata: Mapping[str, Scalar]) -> int | None:
     return int(begin) if wanted and begin is not None else None
 
 
-def _sentinels_in(token_id: Callable[[str], int | None]) -> dict[int, str]:
+def _sentinels_in(token_id: TokenId) -> dict[int, str]:
     """All sentinels of all families that this vocabulary has as single tokens."""
-    texts = {part for template in _FAMILIES.values() for part in _PART.split(template)}
+    texts = {piece for template in _FAMILIES.values() for piece in pieces(template)}
     own = {"<issue_comment>", "<issue_start>", "<filename>", "<|endoftext|>", "<|im_start|>", "<|im_end|>"}
-    found = {text: token_id(text) for text in (texts | own) if text and not text.startswith("{")}
+    found = {text: token_id(text) for text in (texts | own) if not text.startswith("{")}
     return {token: text for text, token in found.items() if token is not None}
