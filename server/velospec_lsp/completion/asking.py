@@ -136,14 +136,6 @@ class Asking:
         )
 
 
-def whole_lines(completion: Completion) -> str:
-    """The text without the last of its lines where that was cut off, often in a word. A lone line stays."""
-    if completion.finish not in CUT_OFF:
-        return completion.text
-    lines, _, _ = completion.text.rpartition("\n")
-    return lines if lines.strip() else completion.text
-
-
 def nothing_left(completion: Completion, filter_name: str) -> str:
     """Why there is nothing to show of `completion`, in one sentence."""
     if completion.text.strip():

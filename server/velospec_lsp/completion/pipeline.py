@@ -13,7 +13,7 @@ from inspect import isawaitable
 
 from velospec.core.errors import VeloSpecError
 from velospec.core.request import FinishReason
-from velospec_lsp.completion.asking import CUT_OFF, Asking, Infiller, nothing_left, whole_lines
+from velospec_lsp.completion.asking import CUT_OFF, Asking, Infiller, nothing_left
 from velospec_lsp.completion.cache import Hit, OfferCache
 from velospec_lsp.completion.extent import extent_of
 from velospec_lsp.completion.offer import Outcome, Silence, make_offer
@@ -147,10 +147,10 @@ class Pipeline(Listener):
 
     def _filter(self, work: Work) -> Outcome | None:
         completion, site, guidance = work.answer, work.site, work.guidance
+        cut_off = completion.finish in CUT_OFF
         if guidance is None:
-            work.text, emptied_by = apply_filters(whole_lines(completion), site)
+            work.text, emptied_by = apply_filters(completion.text, site, cut_off=cut_off)
         else:
-            cut_off = completion.finish in CUT_OFF
             work.text, emptied_by = guidance.fit(completion.text, cut_off=cut_off), "JSON"
         return None if work.text else Silence(nothing_left(completion, emptied_by))
 

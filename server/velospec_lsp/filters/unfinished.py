@@ -14,12 +14,13 @@ _DANGLING = re.compile(r"[\s.,:=+\-*/%&|<>!?@~^\\\"'`(\[{#$]+\Z")
 def drop_unfinished(text: str, _site: Site) -> str:
     """The whole lines of `text`; of a lone line what stands before its last word and the signs before that.
 
-    For texts that were cut off only. Brackets that this leaves open are a matter of the filter after it.
+    For texts that were cut off only. A word that is all there is stays: it is a beginning. Brackets that this
+    leaves open are a matter of the filter after it.
     """
     lines, newline, _ = text.rpartition("\n")
     if newline and lines.strip():
         return lines
-    return trim_dangling(_LAST_WORD.sub("", text))
+    return trim_dangling(_LAST_WORD.sub("", text)) or text
 
 
 def trim_dangling(text: str) -> str:
