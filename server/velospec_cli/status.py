@@ -12,6 +12,7 @@ from rich.table import Table
 
 from velospec import __version__
 from velospec.core import paths
+from velospec.core.acceptance_counts import KINDS, RECENT_DAYS, read_counts, recent
 from velospec.core.statistics import Statistics
 from velospec.daemon.codec import from_plain
 from velospec.daemon.running import statuses
@@ -34,6 +35,7 @@ def status(
             "models": [model.to_dict() for model in store.list()],
             "defaults": defaults,
             "daemons": daemons,
+            "suggestions": recent(read_counts()),
             "data_folder": str(paths.data_folder()),
             "log_folder": str(paths.log_folder()),
         }
@@ -44,6 +46,7 @@ def status(
     for role, name in defaults.items():
         console.print(f"  {role:<11} {name or 'none; install one: velospec model install'}", highlight=False)
     show_daemons(daemons, console)
+    _show_suggestions(console)
 
 
 def show_daemons(daemons: list[dict[str, Any]], console: Console | None = None) -> None:
@@ -53,6 +56,21 @@ def show_daemons(daemons: list[dict[str, Any]], console: Console | None = None) 
         console.print("The daemon is not running. Editors start it when they need it.")
     for daemon in daemons:
         _show_daemon(daemon, console)
+
+
+def _show_suggestions(console: Console) -> None:
+    """What became of the suggestions of late; nothing before the first."""
+    counts = recent(read_counts())
+    if not counts:
+        return
+    console.print(f"\nSuggestions of the last {RECENT_DAYS} days:", highlight=False)
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column("language", no_wrap=True)
+    for kind in KINDS:
+        table.add_column(kind, justify="right", no_wrap=True)
+    for language, kinds in sorted(counts.items()):
+        table.add_row(language, *(str(kinds[kind]) for kind in KINDS))
+    console.print(table)
 
 
 def _show_daemon(daemon: dict[str, Any], console: Console) -> None:

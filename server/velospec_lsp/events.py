@@ -7,12 +7,14 @@ much to do puts it off.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from velospec_lsp.completion.offer import Outcome
     from velospec_lsp.completion.site import Query
     from velospec_lsp.documents import Change, Document
+    from velospec_lsp.text import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,33 @@ class Edit:
     before: Document
     after: Document
     changes: tuple[Change, ...]
+
+
+class Fate(StrEnum):
+    """What became of an offer; the values are the kinds of `velospec.core.acceptance_counts`."""
+
+    SHOWN = "shown"  # that it was answered; each offer that was shown comes to one of the others, or to none
+    ACCEPTED = "accepted"  # inserted to its end
+    PARTLY = "partly"  # a word or a line of it was inserted
+    TYPED = "typed"  # typed through to its end
+    REJECTED = "rejected"  # long enough to be read, then typed against or left
+    DELETED = "deleted"  # soon after it was accepted, wholly or partly, which was told before
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the user made of an offer: of its `text`, `kept` characters were in the document.
+
+    `document` is the snapshot that the offer was made for, `start` where the text begins. It is the user's
+    text: who hears of it keeps it to themselves.
+    """
+
+    fate: Fate
+    identity: str
+    document: Document
+    start: Place
+    text: str
+    kept: int
 
 
 class Listener:
@@ -43,10 +72,13 @@ class Listener:
         """A completion is asked for; what was asked before of the same document does not count any more."""
 
     def answered(self, query: Query, outcome: Outcome) -> None:
-        """What came of it. Not told where the request was superseded or cancelled."""
+        """What came of it. Not told where the request was superseded or cancelled, or the text changed."""
 
     def accepted(self, identity: str) -> None:
         """The client has inserted the offer of that id."""
+
+    def decided(self, decision: Decision) -> None:
+        """What became of an offer, as far as the changes of its document tell."""
 
 
 class Listeners(Listener):
@@ -86,3 +118,7 @@ class Listeners(Listener):
     def accepted(self, identity: str) -> None:
         for listener in self._all:
             listener.accepted(identity)
+
+    def decided(self, decision: Decision) -> None:
+        for listener in self._all:
+            listener.decided(decision)

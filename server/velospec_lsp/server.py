@@ -13,6 +13,8 @@ from pygls.lsp.server import LanguageServer
 from velospec import __version__
 from velospec_lsp import handlers
 from velospec_lsp.completion.arbiter import Arbiter
+from velospec_lsp.completion.fate import FateWatch
+from velospec_lsp.completion.feedback import Feedback
 from velospec_lsp.completion.offer import Outcome, Silence
 from velospec_lsp.completion.pipeline import Pipeline
 from velospec_lsp.completion.site import Query
@@ -51,7 +53,11 @@ class Server(LanguageServer):
         self.arbiter: Arbiter[Outcome] = Arbiter()
         self.edits = Edits()
         self.listeners = Listeners()
-        self.listeners.add(self.pipeline)
+        self.feedback = Feedback()
+        fates = FateWatch(self.listeners.decided)
+        watching = (self.pipeline, self.pipeline.trees, self.pipeline.history)
+        for listener in (*watching, fates, self.pipeline.rejections, self.feedback):
+            self.listeners.add(listener)
         self.traces: OrderedDict[str, Trace] = OrderedDict()
         self.counts = {"requests": 0, "offers": 0, "accepted": 0}
         self.configuring = False  # the client was asked for its configuration and has not answered yet
@@ -112,7 +118,8 @@ class Server(LanguageServer):
             trace.reason = outcome.reason
         self.counts["offers"] += not isinstance(outcome, Silence)
         self._keep(query.document.uri, trace)
-        self.listeners.answered(query, outcome)
+        if self.documents.get(query.document.uri) is query.document:
+            self.listeners.answered(query, outcome)
         return outcome
 
     def _keep(self, uri: str, trace: Trace) -> None:
@@ -131,4 +138,5 @@ class Server(LanguageServer):
         """Stop all work and leave the daemon."""
         self.arbiter.withdraw()
         self.edits.withdraw()
+        self.feedback.write()
         await self.link.close()

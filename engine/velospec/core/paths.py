@@ -31,6 +31,12 @@ def log_folder() -> Path:
     return base / "log" if base else Path(platformdirs.user_log_dir(_APP, appauthor=False))
 
 
+def state_folder() -> Path:
+    """What is remembered between sessions and can be done without: counts."""
+    base = home()
+    return base / "state" if base else Path(platformdirs.user_state_dir(_APP, appauthor=False))
+
+
 def runtime_folder() -> Path:
     """The daemon's socket and lock; made private (0700) by the daemon."""
     base = home()

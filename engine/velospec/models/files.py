@@ -8,12 +8,12 @@ import hashlib
 import json
 import os
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
 from velospec.core.errors import InstallError
+from velospec.core.file_lock import lock_file
 from velospec.models.progress import Progress, silent
 
 _CHUNK = 1 << 20
@@ -101,23 +101,12 @@ def install_lock(folder: Path) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("a+") as file:
         try:
-            _lock(file.fileno())
+            lock_file(file.fileno())
         except OSError as error:
             raise InstallError(
                 "Another installation of a model is under way.", "Wait until it has ended, then try again."
             ) from error
         yield
-
-
-def _lock(descriptor: int) -> None:
-    if sys.platform == "win32":
-        import msvcrt  # noqa: PLC0415 - exists on Windows only
-
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-    else:
-        import fcntl  # noqa: PLC0415 - exists on POSIX only
-
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def in_words(size: int) -> str:

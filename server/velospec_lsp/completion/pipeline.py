@@ -17,6 +17,7 @@ from velospec_lsp.completion.asking import CUT_OFF, Asking, Infiller, nothing_le
 from velospec_lsp.completion.cache import Hit, OfferCache
 from velospec_lsp.completion.extent import extent_of
 from velospec_lsp.completion.offer import Outcome, Silence, make_offer
+from velospec_lsp.completion.rejections import Rejections
 from velospec_lsp.completion.running import Run, Running
 from velospec_lsp.completion.site import Query, Site, site_of
 from velospec_lsp.completion.trace import Trace
@@ -53,6 +54,7 @@ class Pipeline(Listener):
         self.gate = PrivacyGate()
         self.cache = OfferCache()
         self.running = Running()
+        self.rejections = Rejections()
         self.roots: tuple[str, ...] = ()  # paths of the workspace's folders
         self._asking = Asking(self, infiller, on_error, tell)
         self._numbers = itertools.count(1)
@@ -161,10 +163,16 @@ class Pipeline(Listener):
         work.found = (hit,)
 
     def _offer(self, work: Work) -> Outcome:
-        return tuple(
-            make_offer(hit.id, hit.typed, hit.text, work.query, work.site, fitted=hit.fitted)
-            for hit in work.found[:_MOST]
-        )
+        query = work.query
+        offers = [
+            make_offer(hit.id, hit.typed, hit.text, query, work.site, fitted=hit.fitted) for hit in work.found
+        ]
+        if not query.manual:
+            unwanted = self.rejections.unwanted
+            offers = [offer for offer in offers if not unwanted(query.document, offer.start, offer.text)]
+        if not offers:
+            return Silence("This was passed over here before. Ask by hand to see it all the same.")
+        return tuple(offers[:_MOST])
 
 
 def _refit(hit: Hit, site: Site) -> Hit | None:

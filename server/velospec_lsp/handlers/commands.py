@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
+from velospec.core.acceptance_counts import KINDS, RECENT_DAYS
 from velospec.core.errors import VeloSpecError
 from velospec_lsp.completion.site import Query
 from velospec_lsp.handlers.convert import ACCEPTED
@@ -58,19 +59,26 @@ async def _status(server: Server) -> dict[str, Any]:
         daemon, said = None, str(error)
     models = [str(model.get("name")) for model in (daemon or {}).get("models", [])]
     counts = server.counts
+    feedback = {language: dict(kinds) for language, kinds in sorted(server.feedback.totals().items())}
     lines = [
         f"State: {state.kind.value}{': ' + state.message if state.message else ''}",
         f"Daemon: {said}",
         f"Models in memory: {', '.join(models) or 'none'}",
         "This editor: {requests} requests, {offers} offers, {accepted} accepted".format(**counts),
+        *(f"Last {RECENT_DAYS} days, {language}: {_in_words(kinds)}" for language, kinds in feedback.items()),
     ]
     return {
         "text": "\n".join(lines),
         "kind": state.kind.value,
         "message": state.message,
         "counts": dict(counts),
+        "feedback": feedback,
         "daemon": daemon,
     }
+
+
+def _in_words(kinds: dict[str, int]) -> str:
+    return ", ".join(f"{kinds[kind]} {kind}" for kind in KINDS if kinds.get(kind))
 
 
 def _why(server: Server, uri: str | None) -> dict[str, Any]:
