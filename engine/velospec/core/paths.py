@@ -25,6 +25,11 @@ def data_folder() -> Path:
     return base / "data" if base else Path(platformdirs.user_data_dir(_APP, appauthor=False))
 
 
+def workspaces_folder() -> Path:
+    """What was learned of workspaces, a file for each; see docs/learning.md."""
+    return data_folder() / "workspaces"
+
+
 def log_folder() -> Path:
     """Logs of the daemon and the language server; they hold no source text."""
     base = home()

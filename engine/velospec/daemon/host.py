@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from velospec.core.errors import ModelLoadError
+from velospec.core.paths import workspaces_folder
 from velospec.daemon.endpoint import Endpoint
 from velospec.daemon.exit_record import rebuild_commands
 from velospec.daemon.server import DaemonServer
@@ -105,7 +106,7 @@ def _wait_for_end_of_input(loop: asyncio.AbstractEventLoop, server: DaemonServer
 
 def host_installed_models(options: DaemonOptions) -> NoReturn:
     """Serve the models that are installed on this machine."""
-    workspaces = Workspaces()
+    workspaces = Workspaces(workspaces_folder())
     open_engine = partial(open_installed, context=options.context, workspaces=workspaces)
     host_models(options, ModelStore(), open_engine, workspaces)
 

@@ -27,12 +27,20 @@ class LearningDesk:
 
     def answer(self, frame: f.LearningRequest, done: Done) -> None:
         """Do what `frame` asks, and call `done` once with the answer or an error."""
-        if isinstance(frame, f.Forget):
-            task = asyncio.get_running_loop().create_task(self._forget(frame, done))
+        if isinstance(frame, f.Forget | f.Knowledge | f.Export):
+            task = asyncio.get_running_loop().create_task(self._wait_for_disk(frame, done))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
             return
         done(self._answer(frame), None)
+
+    async def keep(self, interval: float, tell: Callable[[str], None]) -> None:
+        """Every `interval` seconds have everything on the disk, and tell users what they should know."""
+        while True:
+            await asyncio.sleep(interval)
+            await asyncio.to_thread(self._workspaces.flush)
+            while self._workspaces.messages:
+                tell(self._workspaces.messages.pop(0))
 
     def _answer(self, frame: f.LearningRequest) -> Any:
         spaces = self._workspaces
@@ -47,24 +55,26 @@ class LearningDesk:
                 return known
             case f.Known():
                 return spaces.of(frame.workspace).known()
-            case f.Knowledge():
-                names = spaces.names() if frame.workspace is None else [frame.workspace]
-                return [spaces.of(name).counts() for name in names]
-            case f.Export():
-                return spaces.of(frame.workspace).export()
             case f.Judge():
                 spaces.of(frame.feedback.workspace).judge(frame.feedback)
         return None
 
-    async def _forget(self, frame: f.Forget, done: Done) -> None:
-        """In a thread, since it waits for the disk."""
+    async def _wait_for_disk(self, frame: f.Forget | f.Knowledge | f.Export, done: Done) -> None:
         try:
-            count = await asyncio.to_thread(self._workspaces.forget, frame.workspace, frame.document)
+            answer = await asyncio.to_thread(self._from_disk, frame)
         except OSError as error:
             done(None, DaemonError(f"What was learned could not be removed: {error.strerror}.", _REMEDY))
             return
-        self._taught()
-        done(count, None)
+        if isinstance(frame, f.Forget):
+            self._taught()
+        done(answer, None)
+
+    def _from_disk(self, frame: f.Forget | f.Knowledge | f.Export) -> Any:
+        if isinstance(frame, f.Forget):
+            return self._workspaces.forget(frame.workspace, frame.document)
+        if isinstance(frame, f.Export):
+            return self._workspaces.of(frame.workspace).export()
+        return self._workspaces.counts(frame.workspace)
 
 
 _REMEDY = "Free the disk or its permissions, and try again."

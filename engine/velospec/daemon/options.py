@@ -38,6 +38,7 @@ class DaemonOptions:
     hang_seconds: float = 120.0  # it is killed when a request made no step for so long
     memory_budget: int = 0  # bytes for all models together; 0: a share of the memory available
     measure_after: float = 15.0  # seconds of quiet before an unmeasured model is measured; negative: never
+    flush_seconds: float = 30.0  # what was learned of workspaces is on the disk so much later, at the most
     context: int = 2048  # tokens of a prompt and its answer, cut to what a model was trained for
 
     def arguments(self) -> list[str]:

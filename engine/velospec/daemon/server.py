@@ -78,15 +78,18 @@ class DaemonServer:
         self._report(listening=True)
         log.info("build %s listens, %d MiB for models", self.build, budget >> 20)
         beat = asyncio.create_task(self._beat())
+        keep = asyncio.create_task(self._desk.keep(self._options.flush_seconds, self._tell))
         try:
             await self._leaving.wait()
         finally:
             beat.cancel()
+            keep.cancel()
             server.close()
             self._pool.abort()
             for task in self._tasks:
                 task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await asyncio.gather(keep, *self._tasks, return_exceptions=True)
+            await asyncio.to_thread(self._workspaces.flush)
 
     def join_workers(self, timeout: float) -> bool:
         """After `run`: wait up to `timeout` seconds for the models to be freed; whether they all were."""
@@ -153,6 +156,9 @@ class DaemonServer:
 
     def _on_phase(self, phase: Phase, model: str) -> None:
         self._report(phase=str(phase), model=model)
+
+    def _tell(self, message: str) -> None:
+        self._broadcast(p.Event(p.EventKind.MESSAGE, message))
 
     def _on_taught(self) -> None:
         self._pool.study()

@@ -9,31 +9,61 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
+import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from velospec.core.learning import Feedback, Lesson, Reception, TextChange
 
 MAX_DOCUMENT = 1 << 20
 """Characters of a document; one that is longer is not learned: generated code teaches little."""
-MAX_TEXT = 16 << 20
+MAX_TEXT = 6 << 20
 """Characters of all documents of a workspace together."""
 MAX_DOCUMENTS = 20_000
+ALL = "*"
+_MOST_FORGOTTEN = 10_000
+_LEVEL = 6  # of compression
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Document:
-    """One state of a document."""
+    """One state of a document; its text is unpacked when it is asked for."""
 
-    name: str
-    path: str
-    version: int
-    text: str
-    relevance: int
-    learned: float  # seconds since 1970
+    __slots__ = ("_packed", "_text", "learned", "name", "path", "relevance", "size", "version")
+
+    def __init__(  # noqa: PLR0913  (all but the first two by name)
+        self,
+        name: str,
+        text: str | bytes,
+        *,
+        path: str = "",
+        version: int = 0,
+        relevance: int = 0,
+        learned: float = 0.0,
+        size: int | None = None,
+    ) -> None:
+        """`text` may be packed: what `packed` gives; `size` are then its characters."""
+        self.name, self.path, self.version, self.relevance = name, path, version, relevance
+        self.learned = learned  # seconds since 1970
+        self._text: str | None = text if isinstance(text, str) else None
+        self._packed: bytes | None = None if isinstance(text, str) else text
+        self.size = len(text) if size is None else size
+
+    @property
+    def text(self) -> str:
+        if self._text is None:
+            self._text = zlib.decompress(self._packed or b"").decode()
+        return self._text
+
+    @property
+    def packed(self) -> bytes:
+        """The text in UTF-8, compressed; lone surrogates become `?`."""
+        if self._packed is None:
+            self._packed = zlib.compress(self.text.encode("utf-8", "replace"), _LEVEL)
+        return self._packed
 
     def digest(self) -> str:
+        """Names the text."""
         return digest(self.text)
 
 
@@ -47,7 +77,8 @@ class Workspace:
     """One workspace's documents and what the user made of completions there. Any thread may use it.
 
     `revision` grows with each change of the documents. `forgotten` has the digests of names that were
-    forgotten, with the time, so that another process that still knows them learns of it.
+    forgotten, with the time, so that another process that still knows them learns of it; that of ALL stands
+    for all names.
     """
 
     name: str
@@ -56,8 +87,10 @@ class Workspace:
     documents: dict[str, Document] = field(default_factory=dict)
     forgotten: dict[str, float] = field(default_factory=dict)
     receptions: dict[str, int] = field(default_factory=dict)  # by Reception, and `offered`, `kept` characters
+    unsaved: dict[str, int] = field(default_factory=dict)  # what of these no file has
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
     characters: int = 0
+    _told: float = 0.0
 
     def learn(self, lesson: Lesson) -> bool:
         """Take over a document's state; False where the version that it builds on is not known.
@@ -79,14 +112,23 @@ class Workspace:
             if len(text) > MAX_DOCUMENT:
                 self.forget(lesson.document)
                 return True
-            self.put(Document(lesson.document, path, lesson.version, text, lesson.relevance, time.time()))
+            self.put(
+                Document(
+                    lesson.document,
+                    text,
+                    path=path,
+                    version=lesson.version,
+                    relevance=lesson.relevance,
+                    learned=self._now(),
+                )
+            )
             return True
 
     def put(self, document: Document) -> None:
         """Have this state of a document, then drop the least relevant documents where that is too much."""
         with self.lock:
             known = self.documents.pop(document.name, None)
-            self.characters += len(document.text) - (len(known.text) if known else 0)
+            self.characters += document.size - (known.size if known else 0)
             self.documents[document.name] = document
             self.forgotten.pop(digest(document.name), None)
             self.revision += 1
@@ -100,31 +142,65 @@ class Workspace:
             if known is None:
                 return False
             self.forget(document)
-            self.put(replace(known, name=new, path=path, learned=time.time()))
+            self.put(
+                Document(
+                    new,
+                    known.packed,
+                    path=path,
+                    version=known.version,
+                    relevance=known.relevance,
+                    learned=self._now(),
+                    size=known.size,
+                )
+            )
             return True
 
     def forget(self, document: str | None = None) -> int:
         """Forget a document, or, with None, all of them and the user's judgements; how many they were."""
         with self.lock:
             names = list(self.documents) if document is None else [document]
-            now = time.time()
             known = [found for name in names if (found := self.documents.pop(name, None)) is not None]
-            self.forgotten.update((digest(name), now) for name in names)
-            self.characters -= sum(len(each.text) for each in known)
+            self.characters -= sum(each.size for each in known)
             if document is None:
                 self.receptions.clear()
+                self.unsaved.clear()
+                self.forgotten.clear()
+            self.forgotten[ALL if document is None else digest(document)] = self._now()
+            while len(self.forgotten) > _MOST_FORGOTTEN:
+                del self.forgotten[min(self.forgotten, key=self.forgotten.__getitem__)]
             self.revision += 1
             return len(known)
 
+    def merge(
+        self, documents: Iterable[Document], forgotten: Mapping[str, float], receptions: Mapping[str, int]
+    ) -> bool:
+        """Take in what another process has kept; whether there is anything here that it had not.
+
+        Of two states of a document, that learned last counts; a document that was learned before it was
+        forgotten anywhere is forgotten here too.
+        """
+        theirs = {each.name: each for each in documents}
+        with self.lock:
+            for key, when in forgotten.items():
+                self.forgotten[key] = max(when, self.forgotten.get(key, 0.0))
+            for each in [each for each in self.documents.values() if self._is_forgotten(each)]:
+                self._drop(each)
+            for each in theirs.values():
+                mine = self.documents.get(each.name)
+                if not self._is_forgotten(each) and (mine is None or mine.learned < each.learned):
+                    self.put(each)
+            self.receptions = dict(receptions)
+            add_counts(self.receptions, self.unsaved)
+            mine_at = {each.name: each.learned for each in self.documents.values()}
+            their_at = {each.name: each.learned for each in theirs.values()}
+            return bool(self.unsaved) or mine_at != their_at or self.forgotten != dict(forgotten)
+
     def judge(self, feedback: Feedback) -> None:
         """Count what the user made of a completion."""
+        counts = {str(feedback.reception): 1, "offered": feedback.offered, "kept": feedback.kept}
         with self.lock:
-            for key, count in (
-                (str(feedback.reception), 1),
-                ("offered", feedback.offered),
-                ("kept", feedback.kept),
-            ):
-                self.receptions[key] = self.receptions.get(key, 0) + count
+            add_counts(self.receptions, counts)
+            add_counts(self.unsaved, counts)
 
     def known(self) -> dict[str, str]:
         """The digest of each document's text."""
@@ -171,8 +247,28 @@ class Workspace:
         for each in order[:-1]:
             if self.characters <= self.max_text and len(self.documents) <= MAX_DOCUMENTS:
                 return
-            del self.documents[each.name]
-            self.characters -= len(each.text)
+            self._drop(each)
+
+    def _drop(self, document: Document) -> None:
+        del self.documents[document.name]
+        self.characters -= document.size
+        self.revision += 1
+
+    def _is_forgotten(self, document: Document) -> bool:
+        """Whether it was forgotten after this state was learned."""
+        when = max(self.forgotten.get(ALL, 0.0), self.forgotten.get(digest(document.name), 0.0))
+        return when >= document.learned
+
+    def _now(self) -> float:
+        """The time, later than each time told before."""
+        self._told = max(time.time(), self._told + 1e-6)
+        return self._told
+
+
+def add_counts(counts: dict[str, int], more: Mapping[str, int]) -> None:
+    """Add each of `more` to `counts`."""
+    for key, count in more.items():
+        counts[key] = counts.get(key, 0) + count
 
 
 def apply(text: str, changes: Iterable[TextChange]) -> str | None:
@@ -182,8 +278,3 @@ def apply(text: str, changes: Iterable[TextChange]) -> str | None:
             return None
         text = text[: change.start] + change.text + text[change.end :]
     return text
-
-
-def merged_receptions(mine: Mapping[str, int], theirs: Mapping[str, int]) -> dict[str, int]:
-    """The sums of two counts of judgements."""
-    return {key: mine.get(key, 0) + theirs.get(key, 0) for key in {*mine, *theirs}}
