@@ -104,6 +104,27 @@ def test_a_queued_request_loses_to_a_newer_one_and_never_runs() -> None:
     run(test())
 
 
+def test_what_nobody_waits_for_gives_way_to_every_other_request() -> None:
+    async def test() -> None:
+        async with served() as box, box.client() as client, box.client() as other:
+            ahead = asyncio.create_task(outcome(client.infill(ask("wait ahead", "a", background=True))))
+            await box.until(lambda: box.script.steps["wait ahead"] > 0)
+            later = asyncio.create_task(outcome(client.infill(ask("say later", "a", background=True))))
+            await arrived(client)
+            running = asyncio.create_task(outcome(other.infill(ask("wait gate", "b"))))
+            assert await ahead == "cancelled"
+            await box.until(lambda: box.script.steps["wait gate"] > 0)
+            same = asyncio.create_task(outcome(other.infill(ask("say same", "b", background=True))))
+            await arrived(other)
+            box.script.gates["gate"].set()
+            # It takes no other request's place, and is done when there is nothing else to do.
+            assert [await running, await later, await same] == ["gate", "later", "same"]
+            (worker,) = box.server._pool.workers
+            assert worker.abandoned == 0
+
+    run(test())
+
+
 def test_cancel_is_answered_at_once_and_stops_within_a_step() -> None:
     async def test() -> None:
         async with served() as box, box.client() as client:

@@ -33,8 +33,8 @@ def short_home() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def ask(prompt: str, document: str = "doc") -> InfillRequest:
-    return InfillRequest(document, prompt, "")
+def ask(prompt: str, document: str = "doc", *, background: bool = False) -> InfillRequest:
+    return InfillRequest(document, prompt, "", background=background)
 
 
 class Served:

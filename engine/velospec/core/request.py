@@ -154,10 +154,12 @@ class InfillRequest:
     grammar: Grammar | None = None  # what the text must obey
     log_probs: bool = False  # whether to tell how likely each token was to the model
     context: tuple[Chunk, ...] = ()
+    background: bool = False  # nobody waits for it: in the daemon every other request stops it and goes first
 
     def __post_init__(self) -> None:
         for name in ("prefix", "suffix", "path"):
             require(f"InfillRequest.{name}", getattr(self, name), str, "Give it as text.")
+        require("InfillRequest.background", self.background, bool, "Write background=True or False.")
         require_all("InfillRequest.context", self.context, Chunk, "Give chunks: (Chunk(path, text), …).")
         _check_common(self)
 

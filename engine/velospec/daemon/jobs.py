@@ -61,7 +61,7 @@ class Job:
     done: Callable[[Any, VeloSpecError | None], None]
     request: InfillRequest | TextRequest | None = None
     on_text: Callable[[str], None] | None = None
-    background: bool = False  # measuring in a pause: gives way to everything
+    background: bool = False  # nobody waits for it: gives way to everything
     token: WorkToken = field(default_factory=WorkToken)
     finished: bool = False
 

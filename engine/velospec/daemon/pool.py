@@ -66,13 +66,13 @@ class ModelPool:
 
     @property
     def working(self) -> bool:
-        """Whether any request is queued or running or any model loading; measuring in a pause is not."""
+        """Whether any request is queued or running or any model loading; what nobody waits for is not."""
         return any(worker.working for worker in self.workers)
 
     def submit(self, job: Job, name: str | None) -> None:
         """Queue `job` for the model `name`, or the default one of its role. Raises VeloSpecError."""
         worker = self._worker(self._resolve(name, job.task))
-        for other in self.workers:
+        for other in self.workers if not job.background else ():
             other.give_way()
         if job.task is Task.LOAD and worker.state is State.READY:
             job.finish(None)

@@ -164,6 +164,8 @@ class Session:
         if isinstance(frame, p.Infill | p.Generate):
             job.request = frame.request
             job.on_text = on_text if frame.stream else None
+        if isinstance(frame, p.Infill):
+            job.background = frame.request.background
         self._jobs[frame.id] = job
         self._host.submit(job, frame.model)
 

@@ -95,7 +95,7 @@ class Worker:
 
     @property
     def working(self) -> bool:
-        """As `in_use`, but measuring in a pause does not count."""
+        """As `in_use`, but what nobody waits for does not count."""
         with self._gate:
             busy = self._current is not None and not self._current.background
             return self.state is State.LOADING or busy or self._queue.requests > 0
@@ -118,7 +118,8 @@ class Worker:
             self._gate.notify()
         if older:
             older.finish(None, CancelledError("A newer request of the document took its place."))
-        if current and job.document and (current.client, current.document) == (job.client, job.document):
+        same = current and job.document and (current.client, current.document) == (job.client, job.document)
+        if current and same and not job.background:
             self.cancel(current)
 
     def cancel(self, job: Job) -> None:
@@ -129,11 +130,11 @@ class Worker:
         job.finish(None, CancelledError("The request was cancelled."))
 
     def give_way(self) -> None:
-        """Abandon measuring in a pause."""
+        """Abandon what nobody waits for: a measurement in a pause, a completion ahead of its request."""
         current = self._current
         if current is not None and current.background and not current.token.is_set:
-            self.abandoned += 1
-            current.token.cancel()
+            self.abandoned += current.task is Task.MEASURE
+            self.cancel(current)
 
     def study(self) -> None:
         """Have the engine read what was taught, as soon as there is nothing else to do."""
@@ -225,7 +226,7 @@ class Worker:
                 self._report(Phase.SERVING, self.model.name)
             self.answered += 1
         self._note(engine)
-        if job.background and error is None and not self.description["measured"]:
+        if job.task is Task.MEASURE and job.background and not error and not self.description["measured"]:
             self.abandoned += 1
         with self._gate:
             self._current = None
