@@ -36,7 +36,7 @@ class Settings:
     enabled: bool = True
     model: str = ""
     completion: str = "auto"
-    multiline: bool = True
+    multiline: bool | tuple[str, ...] = True
     max_lines: int = 12
     max_tokens: int = 96
     budget_ms: int = 1500
@@ -46,9 +46,14 @@ class Settings:
     speculate: bool = True
     offer_model: bool = True
     disabled_languages: tuple[str, ...] = ()
+    disabled_scopes: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     max_file_kb: int = 1024
     json_schemas: tuple[JsonSchema, ...] = ()
+
+    def several_lines(self, language: str) -> bool:
+        """Whether a completion in documents of that language may have more than one line."""
+        return self.multiline if isinstance(self.multiline, bool) else language in self.multiline
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +96,26 @@ def _names() -> Rule:
     return Rule("a list of strings", parse)
 
 
+def _names_of(*allowed: str) -> Rule:
+    names = _names()
+
+    def parse(raw: Any) -> tuple[str, ...] | None:
+        value: tuple[str, ...] | None = names.parse(raw)
+        return value if value is not None and set(value) <= set(allowed) else None
+
+    return Rule("a list of " + ", ".join(f'"{name}"' for name in allowed), parse)
+
+
+def _flag_or_names() -> Rule:
+    flag, names = _flag(), _names()
+
+    def parse(raw: Any) -> bool | tuple[str, ...] | None:
+        value: bool | tuple[str, ...] | None = flag.parse(raw) if isinstance(raw, bool) else names.parse(raw)
+        return value
+
+    return Rule("true, false or a list of language ids", parse)
+
+
 def _patterns() -> Rule:
     names = _names()
 
@@ -129,7 +154,7 @@ _RULES: dict[str, Rule] = {
         lambda raw: raw if isinstance(raw, str) else None,
     ),
     "completion": _choice("auto", "always", "never"),
-    "multiline": _flag(),
+    "multiline": _flag_or_names(),
     "max_lines": _number(1, 100),
     "max_tokens": _number(1, 1024),
     "budget_ms": _number(50, 60_000),
@@ -139,6 +164,7 @@ _RULES: dict[str, Rule] = {
     "speculate": _flag(),
     "offer_model": _flag(),
     "disabled_languages": _names(),
+    "disabled_scopes": _names_of("comment", "string"),
     "exclude": _patterns(),
     "max_file_kb": _number(1, 1024),  # settings can only exclude more than the default does
     "json_schemas": _json_schemas(),

@@ -114,6 +114,13 @@ class Syntax:
         """The lines without their ends."""
         return self.text.split("\n")
 
+    def byte_at(self, line: int, index: int) -> int:
+        r"""How many bytes of the text, which has \n line ends only, lie before `index` in `line`."""
+        before = sum(map(len, self.lines[:line])) + line
+        if not self._ascii:
+            before = len(self.text[:before].encode())
+        return before + len(self.lines[line][:index].encode())
+
     def _offset(self, at: int) -> int:
         return at if self._ascii else len(self._bytes[:at].decode())
 

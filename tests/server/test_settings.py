@@ -33,6 +33,7 @@ def test_good_values_of_every_field() -> None:
         "speculate": False,
         "offerModel": False,
         "disabledLanguages": ["text"],
+        "disabledScopes": ["comment", "string"],
         "exclude": ["*.gen.py", "!x"],
         "maxFileKb": 10,
         "jsonSchemas": [
@@ -56,6 +57,7 @@ def test_good_values_of_every_field() -> None:
         speculate=False,
         offer_model=False,
         disabled_languages=("text",),
+        disabled_scopes=("comment", "string"),
         exclude=("*.gen.py", "!x"),
         max_file_kb=10,
         json_schemas=(JsonSchema("a.json", ("b.json",)), JsonSchema("c.json", (), "https://d")),

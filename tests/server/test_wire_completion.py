@@ -37,7 +37,7 @@ def test_an_item_has_range_text_and_command(wire: Wire, answers: Answers) -> Non
     assert wire.call("workspace/executeCommand", item["command"]) is None
     [asked] = answers.log()
     assert (asked["prefix"], asked["suffix"]) == ("def add(a, b):\n    return a", "\n")
-    assert (asked["path"], asked["document"], asked["max_lines"]) == ("example.py", URI, 12)
+    assert (asked["path"], asked["document"], asked["max_lines"]) == ("example.py", URI, 1)
 
 
 def test_capabilities(start: Callable[..., Wire]) -> None:
@@ -79,7 +79,7 @@ def test_columns_count_in_the_encoding_agreed_on(
 def test_half_a_surrogate_pair_is_clamped(wire: Wire, answers: Answers) -> None:
     answers.write({"x": "y"})
     wire.open(URI, "x😋\n")
-    [item] = wire.complete(URI, 0, 2)
+    [item] = wire.complete(URI, 0, 2, triggerKind=1)
     assert item["range"] == range_of(0, 1, 1)
     wire.notify("textDocument/didChange", change(URI, 2, (0, 3, 0, 3, "\ud83d")))
     assert wire.complete(URI, 0, 4) == []
@@ -191,14 +191,16 @@ def test_typing_along_is_answered_without_the_model(wire: Wire, answers: Answers
 
 def test_closers_of_the_editor_are_replaced_and_real_text_is_not(wire: Wire, answers: Answers) -> None:
     answers.write({"print(": "x)", "sum(": "map(f, y)", "f(": "a, b"})
-    wire.open(URI, "print()\nsum()\nf() + 1\n")
+    wire.open(URI, "print()\nsum()\nf() + 1\nif x:")
     [item] = wire.complete(URI, 0, 6)
     assert (item["insertText"], item["range"]) == ("x)", range_of(0, 6, 7))
     [item] = wire.complete(URI, 1, 4)
     assert (item["insertText"], item["range"]) == ("map(f, y)", range_of(1, 4, 4))
-    [item] = wire.complete(URI, 2, 2)
+    assert wire.complete(URI, 2, 2) == []
+    [item] = wire.complete(URI, 2, 2, triggerKind=1)
     assert (item["insertText"], item["range"]) == ("a, b", range_of(2, 2, 2))
-    assert [entry["max_lines"] for entry in answers.log()] == [12, 12, 1]
+    wire.complete(URI, 3, 5)
+    assert [entry["max_lines"] for entry in answers.log()] == [1, 1, 1, 12]
 
 
 def test_the_popups_selection_is_completed(wire: Wire, answers: Answers) -> None:
@@ -241,9 +243,10 @@ def test_nothing_to_offer_is_an_empty_list(wire: Wire, answers: Answers) -> None
     assert wire.complete(URI, 99, 99) == []
     why = wire.call("workspace/executeCommand", {"command": "velospec.why", "arguments": [URI]})
     assert (why["reason"], why["stage"]) == ("The model has nothing to add here.", "filters")
+    assert next(stage["note"] for stage in why["stages"] if stage["stage"] == "extent") == "a block"
     assert why["text"].startswith(why["reason"])
     stages = [entry["stage"] for entry in why["stages"]]
-    assert stages == ["gate", "site", "cache", "running", "extent", "schema", "model", "filters"]
+    assert stages == ["gate", "site", "cache", "running", "trigger", "extent", "schema", "model", "filters"]
 
 
 def test_clients_without_inline_completion_get_one_popup_entry(
@@ -268,3 +271,15 @@ def test_clients_without_inline_completion_get_one_popup_entry(
 def test_the_popup_can_be_had_and_refused(start: Callable[..., Wire], setting: str, popup: bool) -> None:
     capabilities = start().initialize(options={"completion": setting})
     assert ("completionProvider" in capabilities) is popup
+
+
+def test_after_one_deletion_nothing_is_asked_for(wire: Wire, answers: Answers) -> None:
+    answers.write({"return v": "alue"})
+    wire.open(URI, "return va\n")
+    wire.notify("textDocument/didChange", change(URI, 2, (0, 8, 0, 9, "")))
+    assert wire.complete(URI, 0, 8) == []
+    assert answers.log() == []
+    why = wire.call("workspace/executeCommand", {"command": "velospec.why", "arguments": [URI]})
+    assert (why["stage"], why["reason"].partition(";")[0]) == ("trigger", "A character was just deleted")
+    [item] = wire.complete(URI, 0, 8, triggerKind=1)
+    assert item["insertText"] == "alue"

@@ -26,8 +26,8 @@ def test_bad_settings_are_named_once_and_the_good_ones_count(
         'VeloSpec: Setting velospec.maxLines is "many", but must be a whole number from 1 to 100; '
         "12 is used. There is no setting velospec.maxLine. Did you mean velospec.maxLines?"
     )
-    wire.open(URI, "x")
-    wire.complete(URI, 0, 1)
+    wire.open(URI, "")
+    wire.complete(URI, 0, 0)
     assert (answers.log()[-1]["budget_ms"], answers.log()[-1]["max_lines"]) == (700, 12)
     wire.complete(URI, 0, 0, triggerKind=1)
     assert answers.log()[-1]["budget_ms"] == 5000
@@ -48,16 +48,16 @@ def test_settings_are_pulled_and_pulled_again_when_they_change(
     wire.initialize(
         {**WITH_INLINE, "workspace": {"configuration": True}}, options={"maxTokens": 5, "maxLines": 7}
     )
-    wire.open(URI, "x")
+    wire.open(URI, "")
     wire.quiet()
     wire.quiet()
-    wire.complete(URI, 0, 1)
+    wire.complete(URI, 0, 0)
     assert answers.log()[-1]["max_lines"] == 3
     section["maxLines"] = -1
     wire.notify("workspace/didChangeConfiguration", {"settings": None})
     assert "velospec.maxLines is -1" in wire.notification("window/showMessage")["message"]
-    wire.open(URI, "xy")
-    wire.complete(URI, 0, 2)
+    wire.open(URI, "def f():")
+    wire.complete(URI, 0, 8)
     assert answers.log()[-1]["max_lines"] == 7
     assert asked == [[{"section": "velospec"}]] * 2
 

@@ -16,11 +16,14 @@ from velospec.core.request import FinishReason
 from velospec_lsp.completion.asking import CUT_OFF, Asking, Infiller, nothing_left
 from velospec_lsp.completion.cache import Hit, OfferCache
 from velospec_lsp.completion.extent import extent_of
+from velospec_lsp.completion.history import History
 from velospec_lsp.completion.offer import Outcome, Silence, make_offer
 from velospec_lsp.completion.rejections import Rejections
 from velospec_lsp.completion.running import Run, Running
+from velospec_lsp.completion.scope import Scope, scope_of
 from velospec_lsp.completion.site import Query, Site, site_of
 from velospec_lsp.completion.trace import Trace
+from velospec_lsp.completion.trigger import Moment, why_not
 from velospec_lsp.completion.work import Work
 from velospec_lsp.events import Edit, Listener
 from velospec_lsp.filters import apply_filters
@@ -28,6 +31,7 @@ from velospec_lsp.filters.next_line import drop_next_lines
 from velospec_lsp.filters.tail_overlap import cut_tail_overlap
 from velospec_lsp.privacy import PrivacyGate, uri_path
 from velospec_lsp.settings import Settings
+from velospec_lsp.syntax_trees import Trees
 
 logger = logging.getLogger(__name__)
 
@@ -55,12 +59,15 @@ class Pipeline(Listener):
         self.cache = OfferCache()
         self.running = Running()
         self.rejections = Rejections()
+        self.trees = Trees()
+        self.history = History()
         self.roots: tuple[str, ...] = ()  # paths of the workspace's folders
         self._asking = Asking(self, infiller, on_error, tell)
         self._numbers = itertools.count(1)
         self.stages: tuple[tuple[str, Stage], ...] = (
             ("cache", self._recall),
             ("running", self._follow),
+            ("trigger", self._judge_moment),
             ("extent", self._measure_out),
             ("schema", self._asking.guide),
             ("model", self._ask),
@@ -139,8 +146,19 @@ class Pipeline(Listener):
             return self._recall(work)
         return None
 
+    def _judge_moment(self, work: Work) -> Outcome | None:
+        disabled, past = work.settings.disabled_scopes, self.history.past(work.query.document.uri)
+        scope = self._scope(work) if disabled else Scope.CODE
+        reason = "" if work.run.ahead else why_not(Moment(work.query, work.site, past, scope, disabled))
+        return Silence(reason) if reason else None
+
     def _measure_out(self, work: Work) -> None:
-        work.extent = extent_of(work.site, work.settings)
+        work.extent = extent_of(work.site, work.settings, self._scope(work))
+        work.trace.notes["extent"] = work.extent.why
+
+    def _scope(self, work: Work) -> Scope:
+        query = work.query
+        return scope_of(query, work.site, self.trees.view(query.document, query.cursor.line))
 
     async def _ask(self, work: Work) -> Outcome | None:
         if not self.running.ask(work.run, work.site):
