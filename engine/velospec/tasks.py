@@ -13,9 +13,11 @@ from velospec.models.infill import InfillFormat
 from velospec.proposers.syntax_rules.domains import detect
 
 _ANSWER_ROOM = 512  # positions kept free for the answer, where the context is large enough
-_COLD_SECONDS = 4.0  # a prompt that nothing of is in the cache may take so long to read
+_COLD_SECONDS = (
+    1.2  # to read a prompt that nothing of is in the cache: then 0.3 s of an editor's 1.5 are left
+)
 _UNMEASURED_WINDOW = 1024  # ids of an infill prompt while the reading speed is not known
-_LEAST_WINDOW = 256
+_LEAST_WINDOW = 600  # however slow the machine: docs/context.md shows what less would cost
 
 
 def window(context: int, prefill_rate: float | None) -> int:

@@ -52,7 +52,7 @@ _DECLARED = (
 _NAMES = frozenset({"prefix", "suffix", "header"})
 _SUFFIX_CHARACTERS = 1500
 _HEADER_SHARE = 4  # of a prompt: at most its fourth part
-_CONTEXT_SHARE = 3  # of what the suffix leaves
+_CONTEXT_SHARE = 2  # of what the suffix leaves: half of it, docs/context.md says why
 _STEPS = 4  # in which what a short prefix leaves is given to other files
 _FEWEST_PER_TOKEN = 2  # characters of dense code
 _CHARACTERS_PER_TOKEN = 3  # of code, cautiously; a window that is too long all the same is cut by tokens
@@ -109,7 +109,7 @@ class InfillFormat:
             suffix_characters=int(metadata.get(SUFFIX_CHARACTERS, _SUFFIX_CHARACTERS)),
             prefix_characters=int(prefix) if prefix is not None else None,
             plain=PlainText(vocabulary, _sentinels_in(token_id)),
-            repository=repository_of(family, token_id),
+            repository=repository_of(family, token_id, header),
         )
 
     @property
@@ -162,8 +162,11 @@ class InfillFormat:
         return max(room // _CONTEXT_SHARE, room - -(-needed // step) * step)
 
     def _suffix_ids(self, suffix: str, room: int) -> list[int]:
-        """The text after the cursor, at most a third of the room, cut at the end of a line."""
-        most = room // 3
+        """The text after the cursor, cut at the end of a line.
+
+        At most half of the room where it is read once for a place, a third where each key has it read anew.
+        """
+        most = room // (2 if self.suffix_first else 3)
         characters = min(self.suffix_characters, most * _CHARACTERS_PER_TOKEN)
         window = suffix[:characters]
         if len(window) < len(suffix):

@@ -18,9 +18,7 @@ from velospec.core.request import Chunk
 from velospec.models.templates import TokenId, fill, parse_texts, pieces
 
 _PROJECT = "project"  # stands for the repository's name, which the model need not know
-_SLASHES = (
-    "java js jsx mjs cjs ts tsx mts cts go rs c h cc cpp cxx hpp hh hxx cs kt kts swift scala dart php"
-)
+_SLASHES = "java js jsx mjs cjs ts tsx mts cts go rs c h cc cpp cxx hpp hh hxx cs kt kts swift scala dart php"
 _DASHES = "sql lua hs elm ada"
 _COMMENTS = {
     **dict.fromkeys(_SLASHES.split(), "//"),
@@ -111,8 +109,13 @@ _TEMPLATES: dict[str, tuple[dict[str, str], ...]] = {
 _ABOVE = frozenset({"codestral"})  # what stands in front there is the text after the cursor
 
 
-def repository_of(family: str, token_id: TokenId) -> Repository:
-    """The way of `family` in a vocabulary; as comments where it has none."""
+def repository_of(family: str, token_id: TokenId, header: str = "") -> Repository:
+    """The way of `family` in a vocabulary; as comments where it has none.
+
+    `header` is what names the file in a model of our own: its chunks are named so, too.
+    """
+    if header:
+        return Repository(parse_texts(header + "{text}\n", token_id))
     for templates in _TEMPLATES.get(family, ()):
         if all(_known(template, token_id) for template in templates.values()):
             parts = {name: parse_texts(template, token_id) for name, template in templates.items()}
