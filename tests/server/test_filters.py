@@ -5,6 +5,8 @@ A case is code with the cursor at ^, what the model wrote there, and what is lef
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,9 @@ from hypothesis import strategies as st
 
 import velospec_lsp.filters as package
 from tests.support.sites import query_between, site_at
+from velospec_lsp.completion import outline
 from velospec_lsp.completion.languages import language_of
+from velospec_lsp.completion.outline import pattern
 from velospec_lsp.completion.site import Site, site_of
 from velospec_lsp.filters import FILTERS, apply_filters
 from velospec_lsp.filters.blank import trim_blank
@@ -160,7 +164,10 @@ def test_leading_space(code: str, text: str, left: str) -> None:
     ("text", "left"),
     [
         ("foo(1, 23)\n" * 3 + "bar()", "foo(1, 23)"),
-        ("a = first(1)\n\nb = 2\n\na = first(1)\n\nb = 2\nc", "a = first(1)\n\nb = 2"),
+        ("a = first(1)\n\nb = 2\n" * 3, "a = first(1)\n\nb = 2"),
+        ("a = first(1)\nb = 2\nc = 3\n" * 2, "a = first(1)\nb = 2\nc = 3"),
+        ("a = first(1)\nb = 2\n" * 2, "a = first(1)\nb = 2\n" * 2),
+        ("|            |\n" * 3, "|            |\n" * 3),
         ("foo(1, 2)\nfoo(1, 2)\nbar()", "foo(1, 2)\nfoo(1, 2)\nbar()"),
         ("}\n}\n}\n}", "}\n}\n}\n}"),
         ("  a();\n}\n  a();\n}", "  a();\n}\n  a();\n}"),
@@ -329,3 +336,29 @@ def test_an_unknown_language_has_the_facts_that_most_share() -> None:
     assert language_of("brainfuck") is language_of("")
     assert not language_of("").prose
     assert language_of("markdown").prose
+
+
+def test_the_work_grows_with_the_text_and_not_with_its_square(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = 0
+
+    class Counting:
+        def __init__(self, pattern: re.Pattern[str]) -> None:
+            self._pattern = pattern
+
+        def finditer(self, text: str, begin: int) -> Iterator[re.Match[str]]:
+            nonlocal read
+            read += len(text) - begin
+            return self._pattern.finditer(text, begin)
+
+    monkeypatch.setattr(outline, "pattern", lambda language: Counting(pattern(language)))
+    body = "    value = call(first, second)\n" * 400
+    code = f"def f():\n{body}    ^\n{body}"
+    for lines in (12, 96):
+        text = (
+            "if first:\n"
+            + "".join(f"        call(a[{number}])\n" for number in range(lines))
+            + "    return b"
+        )
+        read = 0
+        assert apply_filters(text, site_at(code)) == (text, "")
+        assert read <= 4096 + 1000 + 3 * len(text)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
-from velospec_lsp.completion.outline import Outline, unclosed
+from velospec_lsp.completion.outline import PAIRS, Outline, unclosed
 from velospec_lsp.completion.site import Site
 from velospec_lsp.filters.brackets import behind, outline_of
 from velospec_lsp.filters.unfinished import trim_dangling
 
-_BEGINS_BLOCK = re.compile(r"[^\s(\[{].*[(\[{]\s*\Z|^\s*\{\s*\Z")
 _QUOTES = "\"'`"
 _STRING_MARK = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z]{1,2}\Z")
 
@@ -22,10 +21,8 @@ def cut_unclosed(text: str, site: Site) -> str:
     """
     if site.facts.prose or "\n" in text.rstrip():
         return text
-    if not site.tail.strip() and _BEGINS_BLOCK.search(text):
-        found = outline_of(text, site)
-        if found.inside is None:
-            return text
+    if not site.tail.strip() and _begins_block(text) and outline_of(text, site).inside is None:
+        return text
     kept = text
     while True:
         found = outline_of(kept, site)
@@ -34,6 +31,12 @@ def cut_unclosed(text: str, site: Site) -> str:
             return kept
         stem = kept[:end]
         kept = trim_dangling(_STRING_MARK.sub("", stem) if kept[end] in _QUOTES else stem)
+
+
+def _begins_block(text: str) -> bool:
+    """Whether `text` ends with an opening bracket, and is more than a lone one that is no brace."""
+    content = text.strip()
+    return content == "{" or (content[-1:] in PAIRS and content.strip("([{ ") != "")
 
 
 def _first_unclosed(text: str, found: Outline, site: Site) -> int | None:

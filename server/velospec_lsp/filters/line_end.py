@@ -16,12 +16,11 @@ def cut_repeated_end(text: str, _site: Site) -> str:
     at = 0
     for line in text.split("\n"):
         for period in range(_SHORT, min(_LONGEST, len(line) // 2) + 1):
-            if line[-1] != line[-1 - period]:
+            needed = period * (2 if period >= _LONG else 4)
+            if line[-1] != line[-1 - period] or needed + period > len(line):
                 continue
-            repeated = _repeated(line, period)
-            times = 3 if period >= _LONG else 5
-            if repeated >= (times - 1) * period and any(map(str.isalpha, line[-period:])):
-                return text[: at + len(line) - repeated]
+            if line[-needed:] == line[-needed - period : -period] and any(map(str.isalpha, line[-period:])):
+                return text[: at + len(line) - _repeated(line, period)]
         at += len(line) + 1
     return text
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from velospec_lsp.completion.outline import indentation
 from velospec_lsp.completion.site import Site
 
 _TELLING = 10  # characters; a shorter line (`break;`, `});`) may well stand at two places
@@ -18,9 +19,9 @@ def drop_next_lines(text: str, site: Site) -> str:
     """`text` up to where it goes on with the next lines of the document; nothing if it begins with them.
 
     It begins with them where its first line is the next one: blanks, the kind of quotes and a comma at the
-    end do not tell two lines apart, unless they are short. Further on, two lines count, or one that is not
-    short and opens a block: what follows there is a second version of the document. At the end any counts.
-    These are compared with their indentation, so a closing brace of an inner block stays.
+    end do not tell two lines apart, unless they are short. Further on, two lines count, one that is not short
+    and opens a block, or the next line but one: what follows there is a second version of the document. At
+    the end any counts. These are compared with their indentation, so a closing brace of an inner block stays.
     """
     below = [line.rstrip() for line in site.below if line.strip()]
     lines = text.rstrip().split("\n")
@@ -35,8 +36,8 @@ def drop_next_lines(text: str, site: Site) -> str:
         return "\n".join(lines[: filled[0][0]])
     wanted = 1 if _tells(below[0]) and below[0].endswith(_OPENS_BLOCK) else 2
     telling = len(below) >= wanted and not all(map(_COMMON.fullmatch, below[:wanted]))
-    for at, (number, _) in enumerate(filled):
-        if telling and written[at : at + wanted] == below[:wanted]:
+    for at, (number, line) in enumerate(filled):
+        if (telling and written[at : at + wanted] == below[:wanted]) or _skips_to(line, below):
             return "\n".join(lines[:number])
     for count in range(min(len(filled) - 1, len(below)), 0, -1):
         if written[-count:] == below[:count]:
@@ -50,6 +51,13 @@ def _begins(written: list[str], below: list[str]) -> bool:
     if len(below) <= count or written[:count] != below[:count]:
         return False
     return written[-1] == below[count] or (count > 0 and below[count].startswith(written[-1]))
+
+
+def _skips_to(line: str, below: list[str]) -> bool:
+    """Whether `line` is the next line but one of its block, and no common one: one was skipped."""
+    if len(below) < 2 or line != below[1] or indentation(below[0]) < indentation(line):
+        return False
+    return _tells(line) and _COMMON.fullmatch(line) is None
 
 
 def _tells(line: str) -> bool:

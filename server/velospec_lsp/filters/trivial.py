@@ -7,7 +7,7 @@ import re
 from velospec_lsp.completion.site import Site
 
 # Not `...`, `*`, `?`, `++`, `(`: each of these may well be all that is missing.
-_LONE = re.compile(r"[=+\-/%&|<^@~\\#.]{1,2}|[\"'`]")
+_LONE = re.compile(r"[=+\-/%&|<^@~#.]{1,2}|[\"'`]")
 _WHOLE = frozenset(("++", "--"))
 
 
