@@ -119,6 +119,7 @@ def test_brackets_in_a_long_docstring_around_the_start_of_the_window_count_for_n
         ("s = '^", "python", "a' + 'b", "a"),
         ("describe(^", "javascript", "'a', () => {", "'a', () => {"),
         ("if (x) ^", "c", "{", "{"),
+        ("for (i = 0^)", "c", "; i < n; i++) {", "; i < n; i++) {"),
         ("x ^", "c", "= f(a); // (b", "= f(a); // (b"),
         ("  ^", "python", "f(\n    a,", "f(\n    a,"),
         ("We ^", "markdown", "say (that", "say (that"),

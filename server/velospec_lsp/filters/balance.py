@@ -6,6 +6,7 @@ import re
 
 from velospec_lsp.completion.outline import PAIRS, Outline, unclosed
 from velospec_lsp.completion.site import Site
+from velospec_lsp.completion.tail import covers
 from velospec_lsp.filters.brackets import behind, outline_of
 from velospec_lsp.filters.unfinished import trim_dangling
 
@@ -21,7 +22,8 @@ def cut_unclosed(text: str, site: Site) -> str:
     """
     if site.facts.prose or "\n" in text.rstrip():
         return text
-    if not site.tail.strip() and _begins_block(text) and outline_of(text, site).inside is None:
+    tail_goes = not site.tail.strip() or covers(text, site.tail, site.facts)
+    if tail_goes and _begins_block(text) and outline_of(text, site).inside is None:
         return text
     kept = text
     while True:

@@ -4,25 +4,45 @@ from __future__ import annotations
 
 import re
 
+from velospec_lsp.completion.outline import outline
 from velospec_lsp.completion.site import Site
 
 # Runs of what is neither blank nor ASCII punctuation: words of any script, whatever marks they carry.
 _LAST_WORD = re.compile(r"[^\s!-/:-@\[-^`{-~]+\Z")
 _DANGLING = re.compile(r"[\s.,:=+\-*/%&|<>!?@~^\\\"'`(\[{#$]+\Z")
+_BEGINS = re.compile(r"\s*@|.*[:{(\[,=\\]\s*\Z")
 
 
-def drop_unfinished(text: str, _site: Site) -> str:
-    """The whole lines of `text`; of a lone line what stands before its last word and the signs before that.
+def drop_unfinished(text: str, site: Site) -> str:
+    """The whole statements of `text`, for texts that were cut off.
 
-    For texts that were cut off only. A word that is all there is stays: it is a beginning. Brackets that this
-    leaves open are a matter of the filter after it.
+    Of several lines the last one goes, and before it what only leads to it: the head of a block, a call or a
+    string that is not closed. The first line stays in any case. Of a lone line there stays what stands before
+    its last word and the signs before that; a word that is all there is stays, it is a beginning. Brackets
+    that this leaves open are a matter of the filter after it.
     """
-    lines, newline, _ = text.rpartition("\n")
-    if newline and lines.strip():
-        return lines
-    return trim_dangling(_LAST_WORD.sub("", text)) or text
+    lines = text.split("\n")[:-1]
+    first = next((number for number, line in enumerate(lines) if line.strip()), None)
+    if first is None:
+        return trim_dangling(_LAST_WORD.sub("", text)) or text
+    del lines[max(_whole(lines, site), first + 1) :]
+    while len(lines) > first + 1 and (not lines[-1].strip() or _BEGINS.match(lines[-1])):
+        lines.pop()
+    return "\n".join(lines)
 
 
 def trim_dangling(text: str) -> str:
     """`text` without signs at its end that ask for more: operators, opening brackets and quotes, a dot."""
     return _DANGLING.sub("", text)
+
+
+def _whole(lines: list[str], site: Site) -> int:
+    """How many of `lines` come before the one with the first call or string that is not closed in them."""
+    if site.facts.prose:
+        return len(lines)
+    text = "\n".join(lines)
+    found = outline(text + "\n", site.facts, site.before.inside)
+    ends = [bracket.at for bracket in found.opened if bracket.closer != "}"][:1]
+    if found.inside is not None and found.inside_at:
+        ends.append(found.inside_at)
+    return text.count("\n", 0, min(ends)) if ends else len(lines)
