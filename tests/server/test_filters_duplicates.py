@@ -84,6 +84,8 @@ def test_tail_overlap_elsewhere(code: str, language: str, text: str, left: str) 
         ("    ^\n    a = 1\n    total(a, b)\n", "total(a, b)", ""),
         ("    ^\nexcept KeyError:\n    total = all_of\n", "total = all_of", ""),
         ("    ^\n    if b:\n    return None\n", "return None", "return None"),
+        ("  ^\nif b:\n  return total(first, b)\n", "return total(first, b)", "return total(first, b)"),
+        ("  ^\n  b = 2\n  return total(first, b)\n", "return total(first, b)", ""),
         ("^\na()\n} else if (compute(b)) {\n", "} else if (compute(b)) {", ""),
         ("@property^\n@property\ndef g(self): ...", "\ndef f(self):", "\ndef f(self):"),
         ("^\n@staticmethod\ndef g(): ...", "@staticmethod\ndef f():", "@staticmethod\ndef f():"),

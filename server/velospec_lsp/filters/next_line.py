@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
+from velospec_lsp.completion.outline import indentation
 from velospec_lsp.completion.site import Site
 
 _TELLING = 10  # characters; a shorter line (`break;`, `});`) may well stand at two places
 _OPENS_BLOCK = ("{", ":", "(", "[", " do", " then")
 # Short lines that end blocks stand at many places.
 _COMMON = re.compile(r"\s*(?:\W*|(?:return|break|continue|pass|raise|throw|end|else|\} else)\b.{0,12})")
+_ENDS_BLOCK = re.compile(r"\s*(?:return|raise|throw)\b")
 _LOOSE = re.compile(r"[\s,;]+$|\s+")
 _QUOTES = str.maketrans("'`", '""')
 
@@ -53,8 +55,13 @@ def _begins(written: list[str], below: list[str]) -> bool:
 
 
 def _skips_to(line: str, below: list[str]) -> bool:
-    """Whether `line` is the next line but one, and no common one: the model has skipped a line."""
-    return len(below) > 1 and line == below[1] and _tells(line) and _COMMON.fullmatch(line) is None
+    """Whether `line` is the next line but one, and no common one: the model has skipped a line.
+
+    Two blocks may end with the same statement.
+    """
+    if len(below) < 2 or line != below[1] or not _tells(line) or _COMMON.fullmatch(line):
+        return False
+    return indentation(below[0]) >= indentation(line) or _ENDS_BLOCK.match(line) is None
 
 
 def _tells(line: str) -> bool:
