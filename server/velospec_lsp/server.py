@@ -55,7 +55,7 @@ class Server(LanguageServer):
         self.listeners = Listeners()
         self.feedback = Feedback()
         fates = FateWatch(self.listeners.decided)
-        watching = (self.pipeline, self.pipeline.trees, self.pipeline.history)
+        watching = (self.pipeline, self.pipeline.trees, self.pipeline.history, self.pipeline.context)
         for listener in (*watching, fates, self.pipeline.rejections, self.feedback):
             self.listeners.add(listener)
         self.traces: OrderedDict[str, Trace] = OrderedDict()
@@ -139,4 +139,5 @@ class Server(LanguageServer):
         self.arbiter.withdraw()
         self.edits.withdraw()
         self.feedback.write()
+        await self.pipeline.context.close()
         await self.link.close()

@@ -133,6 +133,7 @@ class Asking:
             workspace=self._pipeline.workspace_of(uri),
             grammar=grammar,
             log_probs=True,
+            context=work.context,
         )
 
 

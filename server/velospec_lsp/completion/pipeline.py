@@ -15,6 +15,7 @@ from velospec.core.errors import VeloSpecError
 from velospec.core.request import FinishReason
 from velospec_lsp.completion.asking import CUT_OFF, Asking, Infiller, nothing_left
 from velospec_lsp.completion.cache import Hit, OfferCache
+from velospec_lsp.completion.context.assemble import Context
 from velospec_lsp.completion.extent import extent_of
 from velospec_lsp.completion.history import History
 from velospec_lsp.completion.offer import Outcome, Silence, make_offer
@@ -61,6 +62,7 @@ class Pipeline(Listener):
         self.rejections = Rejections()
         self.trees = Trees()
         self.history = History()
+        self.context = Context(lambda: self.gate, self.workspace_of)
         self.roots: tuple[str, ...] = ()  # paths of the workspace's folders
         self._asking = Asking(self, infiller, on_error, tell)
         self._numbers = itertools.count(1)
@@ -70,6 +72,7 @@ class Pipeline(Listener):
             ("trigger", self._judge_moment),
             ("extent", self._measure_out),
             ("schema", self._asking.guide),
+            ("context", self._look_around),
             ("model", self._ask),
             ("filters", self._filter),
             ("keep", self._keep),
@@ -131,6 +134,11 @@ class Pipeline(Listener):
             if outcome is not None:
                 return outcome
         raise AssertionError("the last stage makes an offer")
+
+    def _look_around(self, work: Work) -> None:
+        work.context = self.context.at(work.query, work.site)
+        if work.context:
+            work.trace.notes["context"] = f"of other files: {len(work.context)}"
 
     def _recall(self, work: Work) -> Outcome | None:
         query, site = work.query, work.site

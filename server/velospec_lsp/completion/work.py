@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from velospec.core.request import Completion
+from velospec.core.request import Chunk, Completion
 from velospec_lsp.completion.cache import Hit
 from velospec_lsp.completion.extent import Extent
 from velospec_lsp.completion.running import Run
@@ -23,6 +23,7 @@ class Work:
     site: Site
     run: Run
     extent: Extent = field(default_factory=Extent)
+    context: tuple[Chunk, ...] = ()  # pieces of other files, for the prompt
     guidance: Guidance | None = None  # of a JSON document that has a schema
     completion: Completion | None = None
     text: str = ""  # what is left of it to show
