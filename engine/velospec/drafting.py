@@ -20,6 +20,7 @@ from velospec.learning.library import RuleLibrary
 from velospec.learning.rules import Tier
 from velospec.learning.workspace.chains import ChainIndex
 from velospec.learning.workspace.library import Workspaces
+from velospec.learning.workspace.online_rules import OnlineRules
 from velospec.learning.workspace.reading import Reader, Reading
 from velospec.models.store import InstalledModel
 from velospec.proposers import syntax_fsm
@@ -28,7 +29,7 @@ from velospec.proposers.base import Proposer
 from velospec.proposers.forced import Forced, Part
 from velospec.proposers.grammar_state import GrammarState, basis_name
 from velospec.proposers.motif import MotifProposer
-from velospec.proposers.ngram_rules import LENGTHS, NgramRules
+from velospec.proposers.ngram_rules import LENGTHS, TIERS, NgramRules
 from velospec.proposers.resume import ResumeProposer
 from velospec.proposers.structure.duties import Reason
 from velospec.proposers.structure.encoding import Encoder
@@ -109,7 +110,8 @@ def rule_name(draft: Draft) -> str:
     if draft.proposer == AstShadow.name:
         return Reason(draft.evidence // 4).name.lower()
     if draft.proposer == NgramRules.name:
-        return Tier(draft.evidence // LENGTHS).name.lower()
+        own, tier = divmod(draft.evidence // LENGTHS, TIERS)
+        return Tier(tier).name.lower() + (" of the workspace" if own else "")
     if draft.proposer == Forced.name:
         return Part(draft.evidence).name.lower()
     if draft.proposer == GrammarState.name:
@@ -130,13 +132,14 @@ class Drafters:
         self._reading = Reading(Reader(vocabulary.encode, detect, self.motif), workspaces or Workspaces())
         encoder = Encoder(vocabulary)
         self._grammar_state = GrammarState(vocabulary, encoder)
+        self._ngram = NgramRules(rules.rules)
         self._all: tuple[Proposer, ...] = (
             Forced(vocabulary, encoder),
             self._grammar_state,
             SuffixProposer(),
             ResumeProposer(),
             self.corpus,
-            NgramRules(rules.rules),
+            self._ngram,
             self.motif,
             SyntaxFsm(vocabulary),
             AstShadow(vocabulary),
@@ -157,9 +160,16 @@ class Drafters:
         if read is None:
             self.corpus.use(self._given)
             self.motif.use(None)
+            self._ngram.use_workspace(None)
         else:
-            self.corpus.use(read.index, leave=read.number(document))
+            number = read.number(document)
+            self.corpus.use(read.index, leave=number)
             self.motif.use(read.memory)
+            self._ngram.use_workspace(OnlineRules(read.index, number))
+
+    def warm(self, seconds: float) -> None:
+        """Read what was learned of the workspace used last, for so long at the most."""
+        self._reading.warm(seconds)
 
     def study(self) -> bool:
         """Read a little of what was taught; whether there is more."""

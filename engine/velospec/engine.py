@@ -8,6 +8,7 @@ engine; a request's cancel token may be cancelled from any.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from velospec.backends.cpu import usable_cores
@@ -42,6 +43,8 @@ from velospec.tasks import TaskMaker, window
 from velospec.verify.exact import Numerics
 
 Fraction = Callable[[float], None]
+
+_WARM_SECONDS = 1.0  # that reading a known workspace may add to loading a model: 25,000 lines on two cores
 
 
 class Engine:
@@ -131,6 +134,7 @@ class Engine:
         if remember:
             engine._learned.load(model.folder)
         engine._rules.prepare()  # now rather than in the first request: a new model takes seconds
+        engine._drafters.warm(_WARM_SECONDS)
         return engine
 
     @property
@@ -282,8 +286,13 @@ class Engine:
             self._second.close()
         self._second, self._drafting = second, drafting
         self._drafters = Drafters(self._backend.vocabulary, self._rules, self.workspaces)
+
+        def acceptance(*, structured: bool) -> Acceptance:
+            first = shipped(structured=structured)
+            return Acceptance(first, classes=self._classes, gate=drafting.entropy_gate)
+
         self._learned = Acceptances(
-            lambda: Acceptance(shipped(), classes=self._classes, gate=drafting.entropy_gate)
+            partial(acceptance, structured=False), partial(acceptance, structured=True)
         )
         self._decoder = self._compose()
 
@@ -312,7 +321,7 @@ class Engine:
         return completion
 
     def _enter(self, task: Task) -> None:
-        self._learned.enter(task.workspace)
+        self._learned.enter(task.workspace, structured=task.grammar is not None)
         self._drafters.enter(task.workspace, task.document)
 
     def _compose(self) -> Decoder:

@@ -13,10 +13,12 @@ from velospec import CancelToken, Engine, InfillRequest, InstalledModel, Limits
 from velospec.backends.base import Backend
 from velospec.control.acceptance import Acceptance
 from velospec.control.selector import Selector
+from velospec.core.learning import Lesson
 from velospec.core.request import Completion
 from velospec.decode.decoder import Decoder, Task
 from velospec.learning.library import RuleLibrary
 from velospec.learning.workspace.chains import ChainIndex
+from velospec.learning.workspace.library import Workspaces
 from velospec.proposers.base import Proposer
 from velospec.proposers.ngram_rules import NgramRules
 from velospec.proposers.suffix import CorpusProposer, SuffixProposer
@@ -91,3 +93,30 @@ def test_an_engine_drafts_from_the_corpus_it_was_given(default_model: InstalledM
         assert drafted() == ""
     finally:
         engine.close()
+
+
+def test_the_first_completion_after_a_restart_is_drafted_as_well_as_the_last_before(
+    default_model: InstalledModel, tmp_path: Path
+) -> None:
+    prefix = "def net_price(price: float, discount: float) -> float:\n    "
+    limits = Limits(max_tokens=32, ignore_end=True)
+
+    def steps(spaces: Workspaces, *, lesson: str = "") -> tuple[str, int]:
+        engine = Engine.open(default_model, remember=False, workspaces=spaces)
+        if lesson:
+            spaces.of("/w").learn(Lesson("/w", "other.py", 1, lesson, path="other.py"))
+            while engine.study():
+                pass
+        request = InfillRequest("shop.py", prefix, "\n", "shop.py", limits, workspace="/w")
+        try:
+            done = engine.infill(request, CancelToken())
+        finally:
+            engine.close()
+        spaces.flush()
+        return done.text, done.statistics.steps
+
+    text, alone = steps(Workspaces())
+    learned = steps(Workspaces(tmp_path), lesson=prefix + text + "\n")
+    assert learned == steps(Workspaces(tmp_path))
+    assert learned[0] == text
+    assert learned[1] < alone

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import zlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from hypothesis import given, settings
@@ -192,3 +193,21 @@ def test_the_document_of_a_request_can_be_left_out() -> None:
         assert found is not None
         assert found[1] == tuple(encode(other))
     assert read.number("c") == -1
+
+
+def test_after_a_restart_what_was_read_is_read_again_before_the_first_request(tmp_path: Path) -> None:
+    workspaces = Workspaces(tmp_path)
+    reading = reading_of(workspaces)
+    for number in range(20):
+        learn(workspaces, TEXT[number * 3000 : (number + 1) * 3000], f"{number}.py")
+    study(reading)
+    workspaces.flush()
+    again = reading_of(Workspaces(tmp_path))
+    again.warm(60.0)
+    before, after = entered(reading), entered(again)
+    assert held(after) == held(before) > 0
+    assert sorted(after.memory) == sorted(before.memory)
+    for number in range(0, 1500, 7):
+        tail = encode(LINE.format(number))[:4]
+        found, expected = after.index.match(tail, 8), before.index.match(tail, 8)
+        assert (found and found[1]) == (expected and expected[1])

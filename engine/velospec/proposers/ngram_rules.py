@@ -1,4 +1,4 @@
-"""Drafts by n-gram rules mined from code: idioms that hold in many programs, also in an empty workspace.
+"""Drafts by n-gram rules mined from code: idioms that hold in many programs, and those of the workspace.
 
 The longest context that has a rule decides, and where its ids end, the rules that apply there go on, for as
 long as the draft is likely to hold. Each tier has a least length of context and a greatest length of draft.
@@ -10,20 +10,25 @@ rules there are for a language is not known here, nor what others draft.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from velospec.core.draft import EMPTY, Draft, Verdict
 from velospec.learning.rules import Tier
-from velospec.learning.token_rules import MAX_IDS, Context, TokenRule, TokenRules
+from velospec.learning.token_rules import Context, TokenRule, TokenRules
 
 LENGTHS = 16
-"""Evidence is LENGTHS times the tier, plus twice the class of context length, plus 1 for a long draft."""
+"""Evidence is LENGTHS times the tier, plus twice the class of context length, plus 1 for a long draft.
+
+Where the rule is the workspace's own, TIERS times LENGTHS more.
+"""
+TIERS = len(Tier)
 
 _TRUST = 0.8  # how often a model does what the authors of other code did, until that is counted
 _LONG = 4  # ids of a draft that is a long one
 _LEAST_CHANCE = 0.3  # of all of a draft's ids, as the rules say
 _FAILURES = 4  # in a row, until a rule rests
 _REST, _LONGEST_REST = 64, 4096  # decided ids
+_REACH = 16  # ids of a context, at the most
 _MOST_FATES = 4096  # rules that failed lately; when there are more, all are forgotten
 
 
@@ -41,6 +46,14 @@ LIMITS = {
 }
 
 
+class Rules(Protocol):
+    """Where rules come from: `TokenRules`, and `learning.workspace.online_rules.OnlineRules`."""
+
+    def find(self, ids: Sequence[int]) -> tuple[Context, TokenRule] | None:
+        """The longest context that ends `ids`, and its rule."""
+        ...
+
+
 class NgramRules:
     """The proposer `ngram`. `load` gives the rules of a language, None where there are none."""
 
@@ -51,6 +64,7 @@ class NgramRules:
         self._tables: dict[str, TokenRules | None] = {}
         self._language = ""
         self._rules: TokenRules | None = None
+        self._own: Rules | None = None  # the workspace's
         self._tail: list[int] = []
         self._offered: list[tuple[_Key, tuple[int, ...]]] = []
         self._fates: dict[_Key, _Fate] = {}
@@ -60,27 +74,37 @@ class NgramRules:
         """The language of the next request; one that has no rules gets no drafts."""
         self._language = name
 
+    def use_workspace(self, rules: Rules | None) -> None:
+        """The rules of the workspace of the next request."""
+        self._own = rules
+
     def begin(self, ids: Sequence[int]) -> None:
         if self._language not in self._tables:
             self._tables[self._language] = self._load(self._language) if self._language else None
         self._rules = self._tables[self._language]
         self._offered = []
-        self._tail = list(ids[-MAX_IDS:])
+        self._tail = list(ids[-_REACH:])
 
     def extend(self, ids: Sequence[int]) -> None:
         self._clock += len(ids)
         self._judge(ids)
-        self._tail = [*self._tail, *ids][-MAX_IDS:]
+        self._tail = [*self._tail, *ids][-_REACH:]
 
     def propose(self, limit: int) -> Draft:
         self._offered = []
-        first = self._find(self._tail)
-        if first is None or limit < 1:
+        if limit < 1:
+            return EMPTY
+        first, own = self._find(self._rules, self._tail), self._find(self._own, self._tail)
+        better = own is not None and (first is None or own[1].chance >= first[1].chance)
+        if better:
+            first = own
+        if first is None:
             return EMPTY
         context, rule = first
         most = min(limit, LIMITS[rule.tier].draft)
         ids = self._write(first, most)
-        evidence = LENGTHS * rule.tier + 2 * min((len(context) + 1) // 2, 5) + (len(ids) >= _LONG)
+        tier = rule.tier + TIERS * better
+        evidence = LENGTHS * tier + 2 * min((len(context) + 1) // 2, 5) + (len(ids) >= _LONG)
         return Draft(tuple(ids), self.name, evidence, _TRUST * rule.chance)
 
     def observe(self, verdict: Verdict) -> None:
@@ -98,12 +122,12 @@ class NgramRules:
                 break
             self._offered.append(((self._language, context), rule.ids))
             ids += rule.ids
-            found = self._find([*self._tail, *ids])
+            found = self._find(self._rules, [*self._tail, *ids])
         return ids[:most]
 
-    def _find(self, ids: Sequence[int]) -> tuple[Context, TokenRule] | None:
-        """The rule that applies after `ids`, if it may write."""
-        found = self._rules.find(ids) if self._rules is not None else None
+    def _find(self, rules: Rules | None, ids: Sequence[int]) -> tuple[Context, TokenRule] | None:
+        """The rule of `rules` that applies after `ids`, if it may write."""
+        found = rules.find(ids) if rules is not None else None
         if found is None:
             return None
         context, rule = found

@@ -132,7 +132,7 @@ class ChainIndex:
         match = Match(length, places[0], asked, len(places), latest == first)
         if asked == 1:
             return match, tuple(self._text(places[0], limit))
-        return match, tuple(self._common(places, limit))
+        return match, tuple(self.common(places, limit))
 
     def _places(self, tail: Sequence[int], leave: int) -> tuple[list[int], int] | None:
         """The places with the longest match, the latest first, and its length."""
@@ -170,12 +170,35 @@ class ChainIndex:
             place = links[place]
         return found, best
 
+    def places(self, tail: Sequence[int], level: int, leave: int = -1) -> list[int]:
+        """The latest places with the last LENGTHS[level] ids of `tail` before them, at most LOOK."""
+        length = LENGTHS[level]
+        turned = tail[: -length - 1 : -1]
+        if len(turned) < length:
+            return []
+        slot = (_keys(turned)[level] * _MIX & _MASK) >> self._shift
+        ids, owners, links = self.ids, self.owners, self._links[level].data
+        place, found = self._heads[level].data[slot], list[int]()
+        for _ in range(_STEPS):
+            if not place:
+                break
+            if owners[place] != leave:
+                for back, token in enumerate(turned, 1):
+                    if ids[place - back] != token:
+                        break
+                else:
+                    found.append(place)
+                    if len(found) == LOOK:
+                        break
+            place = links[place]
+        return found
+
     def _text(self, place: int, limit: int) -> list[int]:
         """At most `limit` ids from `place` on, not beyond the end of their block."""
         found = self.ids[place : place + limit].tolist()
         return found[: found.index(_FREE)] if _FREE in found else found
 
-    def _common(self, places: list[int], limit: int) -> list[int]:
+    def common(self, places: list[int], limit: int) -> list[int]:
         """At most `limit` ids that follow at the places that agree on the first; on each, most agree."""
         following = [self.ids[places[0]]]
         while len(following) < limit and len(places) > 1:

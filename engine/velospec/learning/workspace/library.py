@@ -69,6 +69,21 @@ class Workspaces:
             spaces = [kept.workspace for kept in self._known.values()]
         return [each.name for each in spaces if each.documents or each.receptions]
 
+    def recent(self) -> str | None:
+        """The workspace to be ready for: one at hand, else that whose file was written last."""
+        at_hand = self.names()
+        if at_hand:
+            return at_hand[-1]
+        for path in reversed(self._files()):
+            try:
+                stored = WorkspaceFile(path).read()
+            except UnusableError:
+                continue  # told when the workspace is used
+            if stored is not None and stored.name:
+                self.of(stored.name)
+                return stored.name
+        return None
+
     def counts(self, name: str | None = None) -> list[dict[str, Any]]:
         """The counts of one workspace, or of all, those that are only on the disk among them."""
         if name is not None:

@@ -191,6 +191,13 @@ class Reading:
                     return True
         return False
 
+    def warm(self, seconds: float) -> None:
+        """Read the workspace used last for so long, so that a first request finds what the last one had."""
+        until = time.perf_counter() + seconds
+        name = self._workspaces.recent()
+        while name is not None and time.perf_counter() < until and self._of(name).step():
+            pass
+
     def enter(self, name: str) -> WorkspaceReading | None:
         """A request of that workspace is next: what was read of it, without what was forgotten since."""
         if not self._workspaces.of(name).documents:
