@@ -17,6 +17,7 @@ from velospec_lsp.completion.fate import FateWatch
 from velospec_lsp.completion.feedback import Feedback
 from velospec_lsp.completion.offer import Outcome, Silence
 from velospec_lsp.completion.pipeline import Pipeline
+from velospec_lsp.completion.prefetch import Prefetch
 from velospec_lsp.completion.site import Query
 from velospec_lsp.completion.trace import Trace
 from velospec_lsp.documents import Documents
@@ -54,9 +55,10 @@ class Server(LanguageServer):
         self.edits = Edits()
         self.listeners = Listeners()
         self.feedback = Feedback()
+        self.prefetch = Prefetch(self.pipeline)
         fates = FateWatch(self.listeners.decided)
         watching = (self.pipeline, self.pipeline.trees, self.pipeline.history, self.pipeline.context)
-        for listener in (*watching, fates, self.pipeline.rejections, self.feedback):
+        for listener in (*watching, fates, self.pipeline.rejections, self.feedback, self.prefetch):
             self.listeners.add(listener)
         self.traces: OrderedDict[str, Trace] = OrderedDict()
         self.counts = {"requests": 0, "offers": 0, "accepted": 0}
@@ -138,6 +140,7 @@ class Server(LanguageServer):
         """Stop all work and leave the daemon."""
         self.arbiter.withdraw()
         self.edits.withdraw()
+        self.prefetch.stop()
         self.feedback.write()
         await self.pipeline.context.close()
         await self.link.close()

@@ -39,6 +39,12 @@ class Place:
     index: int
 
 
+def behind(start: Place, text: str) -> Place:
+    """The place behind `text` (LF line ends) where that stands at `start`."""
+    breaks, last = text.count("\n"), text.rpartition("\n")[2]
+    return Place(start.line + breaks, len(last) if breaks else start.index + len(last))
+
+
 @dataclass(frozen=True)
 class Text:
     """An immutable text. There is always at least one line, and the last line has no line end."""

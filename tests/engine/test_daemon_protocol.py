@@ -147,7 +147,6 @@ def test_a_missing_field_is_named() -> None:
 @pytest.mark.parametrize(
     "limits",
     [
-        {"max_tokens": 0},
         {"max_tokens": -1},
         {"max_tokens": p.MAX_TOKENS + 1},
         {"max_lines": 0},

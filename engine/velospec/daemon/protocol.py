@@ -233,8 +233,8 @@ def frame_id(body: bytes) -> int | None:
 
 
 def _check_limits(limits: Limits) -> None:
-    if not 1 <= limits.max_tokens <= MAX_TOKENS:
-        raise ProtocolError(f"Limits.max_tokens should be 1 to {MAX_TOKENS}, not {limits.max_tokens}.")
+    if not 0 <= limits.max_tokens <= MAX_TOKENS:
+        raise ProtocolError(f"Limits.max_tokens should be 0 to {MAX_TOKENS}, not {limits.max_tokens}.")
     if not all(limits.stop):
         raise ProtocolError("Limits.stop holds an empty text.")
 

@@ -86,7 +86,8 @@ class Asking:
         except CancelledError:
             return Silence("A newer request took this one's place.")
         except VeloSpecError as error:
-            self._on_error(error)
+            if not work.run.ahead:  # else nobody has asked
+                self._on_error(error)
             return Silence(str(error))
         work.completion = completion
         return None
@@ -124,7 +125,7 @@ class Asking:
             suffix=site.suffix,
             path=(uri_path(uri) or "").rpartition("/")[2],
             limits=Limits(
-                max_tokens=settings.max_tokens,
+                max_tokens=0 if work.run.reads else settings.max_tokens,
                 max_lines=work.extent.lines,
                 indent_scope=work.extent.in_block,
                 budget_ms=float(budget_ms),
@@ -133,6 +134,7 @@ class Asking:
             workspace=self._pipeline.workspace_of(uri),
             grammar=grammar,
             log_probs=True,
+            background=work.run.ahead,
             context=work.context,
         )
 

@@ -16,7 +16,7 @@ from velospec_lsp.completion.site import Query
 from velospec_lsp.documents import Document
 from velospec_lsp.encoding import content_length
 from velospec_lsp.events import Decision, Edit, Fate, Listener
-from velospec_lsp.text import Place, Text, split_lines, to_lf
+from velospec_lsp.text import Place, Text, behind, split_lines, to_lf
 
 _READ_SECONDS = 0.25  # what was visible for less was not read
 _REGRET_SECONDS = 10.0  # a deletion within this time, or among the next edits, is about the offer
@@ -79,7 +79,7 @@ class FateWatch(Listener):
         shown = self._shown.get(query.document.uri)
         if shown is None or query.selection is not None:
             return
-        if query.cursor != _behind(shown.offer.start, shown.offer.text[: shown.written]):
+        if query.cursor != behind(shown.offer.start, shown.offer.text[: shown.written]):
             self._left(shown)
 
     def edited(self, edit: Edit) -> None:
@@ -106,7 +106,7 @@ class FateWatch(Listener):
             self._shown.pop(edit.after.uri, None)  # the place has moved: what becomes of it is not known
             return
         begin, end = _last_change(edit)
-        if begin > _behind(shown.offer.start, shown.offer.text[: shown.written]):
+        if begin > behind(shown.offer.start, shown.offer.text[: shown.written]):
             return  # further down
         now = agreement(edit.after.text, shown.offer.start, shown.offer.text, end)
         for other in shown.others:
@@ -148,7 +148,7 @@ class FateWatch(Listener):
                 self._done.popitem(last=False)
         decision = Decision(fate, offer.id, shown.document, offer.start, offer.text, kept)
         if fate in (Fate.ACCEPTED, Fate.PARTLY) and shown.taken is not None:
-            start = _behind(offer.start, offer.text[: shown.taken])
+            start = behind(offer.start, offer.text[: shown.taken])
             until = self._clock() + _REGRET_SECONDS
             self._accepted[uri] = _Accepted(decision, start, offer.text[shown.taken : kept], until)
         self._tell(decision)
@@ -184,13 +184,6 @@ def agreement(text: Text, start: Place, expected: str, end: Place | None) -> int
     return min(count, len(expected))
 
 
-def _behind(start: Place, text: str) -> Place:
-    """The place behind `text` that stands at `start`."""
-    lines = text.split("\n")
-    index = len(lines[-1]) + (start.index if len(lines) == 1 else 0)
-    return Place(start.line + len(lines) - 1, index)
-
-
 def _reaches_before(edit: Edit, place: Place) -> bool:
     """Whether `edit` changes anything before `place`, or no one knows where."""
     starts = [edit.after.place(change.start) for change in edit.changes if change.start is not None]
@@ -201,12 +194,12 @@ def _last_change(edit: Edit) -> tuple[Place, Place]:
     """Where the last change begins and ends by now."""
     change = edit.changes[-1]
     start = edit.after.place(change.start) if change.start is not None else Place(0, 0)
-    return start, edit.after.text.clamp(_behind(start, to_lf(split_lines(change.text))))
+    return start, edit.after.text.clamp(behind(start, to_lf(split_lines(change.text))))
 
 
 def _against(edit: Edit, shown: _Shown, now: int) -> bool:
     """Whether `edit` puts something else where the offer's text would go on, or instead of it."""
-    tip = _behind(shown.offer.start, shown.offer.text[:now])
+    tip = behind(shown.offer.start, shown.offer.text[:now])
     return any(
         change.text.strip("\r\n") and change.start is not None and edit.after.place(change.start) <= tip
         for change in edit.changes

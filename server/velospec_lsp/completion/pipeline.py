@@ -79,14 +79,14 @@ class Pipeline(Listener):
             ("offer", self._offer),
         )
 
-    async def complete(self, query: Query, trace: Trace | None = None, *, ahead: bool = False) -> Outcome:
+    async def complete(self, query: Query, trace: Trace | None = None, run: Run | None = None) -> Outcome:
         """What to show at the query's cursor. Raises CancelledError of asyncio only.
 
-        `trace` is told of each stage as it ends, so that it is of use where the task is cancelled, too. What
-        is completed `ahead` of any request gives way to all of them, and is found in the cache later.
+        `trace` is told of each stage as it ends, so that it is of use where the task is cancelled, too. A
+        `run` that is ahead of all requests gives way to them; what comes of it is in the cache later.
         """
         trace = Trace() if trace is None else trace
-        run = Run(query, ahead)
+        run = Run(query) if run is None else run
         outcome = await self.running.complete(run, self._run(query, trace, run))
         if outcome is None:
             outcome = Silence("The text was changed, or another request came, while the model wrote.")

@@ -15,7 +15,7 @@ from velospec_lsp.completion.cache import Written
 from velospec_lsp.completion.closers import CLOSERS
 from velospec_lsp.completion.site import Query, Site, site_of
 from velospec_lsp.events import Edit
-from velospec_lsp.text import Place, split_lines
+from velospec_lsp.text import Place, behind, split_lines, to_lf
 
 _LINGER = 1.0  # seconds that a run goes on without anyone who waits for it
 
@@ -24,10 +24,11 @@ T = TypeVar("T")
 
 @dataclass(eq=False)
 class Run:
-    """One completion under way. `ahead` ones are for requests to come; nobody waits for them yet."""
+    """One completion under way. An `ahead` one is for a request to come: nobody waits for it yet."""
 
     query: Query
-    ahead: bool
+    ahead: bool = False
+    reads: bool = False  # the model only reads the prompt, and writes nothing
     task: asyncio.Task[Any] | None = None
     written: Written | None = None  # by the model, so far; None before it is asked
     followed: bool = False  # the user has typed some of it
@@ -76,9 +77,10 @@ class Running:
     async def follow(self, query: Query, site: Site) -> bool:
         """Wait until what the model writes for `site` already has been written; False if it does not."""
         run = self._runs.get(query.document.uri)
-        # What is written for an automatic request has less time than one that was asked for by hand.
-        if run is None or run.task is None or query.manual > run.query.manual or not run.leads_to(site):
+        if run is None or run.task is None or run.reads or not run.leads_to(site):
             return False
+        if query.manual and not run.query.manual:
+            return False  # which has more time than what is written by itself
         run.waiting += 1
         run.ahead = False
         try:
@@ -113,7 +115,7 @@ class Running:
         run = self._runs.get(edit.after.uri)
         if run is None or run.ahead:
             return
-        queries = [Query(edit.after, place) for place in _cursors(edit)]
+        queries = [Query(edit.after, place) for place in cursors_after(edit)]
         sites = [site_of(query, prefix_chars, suffix_chars) for query in queries]
         if any(site is not None and run.leads_to(site) for site in sites):
             run.followed = True
@@ -141,14 +143,12 @@ def _stop_if_left(run: Run) -> None:
         run.stop()
 
 
-def _cursors(edit: Edit) -> list[Place]:
+def cursors_after(edit: Edit) -> list[Place]:
     """Where the cursor may be after `edit`: behind what was inserted last, or before closers at its end."""
-    if not edit.changes or edit.changes[-1].start is None:
+    document, change = edit.after, edit.changes[-1] if edit.changes else None
+    if change is None or change.start is None:
         return []
-    document, change = edit.after, edit.changes[-1]
-    lines = split_lines(change.text)
-    start = document.place(edit.changes[-1].start)
-    index = len(lines[-1]) + (start.index if len(lines) == 1 else 0)
-    end = document.text.clamp(Place(start.line + len(lines) - 1, index))
-    closers = len(lines[-1]) - len(lines[-1].rstrip("".join(CLOSERS)))
+    inserted = to_lf(split_lines(change.text))
+    end = document.text.clamp(behind(document.place(change.start), inserted))
+    closers = len(inserted) - len(inserted.rstrip("".join(CLOSERS)))
     return [Place(end.line, end.index - back) for back in range(closers + 1)]
