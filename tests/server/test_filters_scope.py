@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from tests.support.sites import site_at
+from tests.support.sites import query_between, site_at
+from velospec_lsp.completion.offer import make_offer
+from velospec_lsp.completion.site import site_of
 from velospec_lsp.filters import apply_filters
 from velospec_lsp.filters.balance import cut_unclosed
 from velospec_lsp.filters.brackets import cut_unopened
@@ -142,3 +146,41 @@ def test_unclosed_brackets(code: str, language: str, text: str, left: str) -> No
 )
 def test_what_an_editor_has_closed(code: str, text: str, left: str) -> None:
     assert apply_filters(text, site_at(code)) == (left, "")
+
+
+PAIRS = {"(": ")", "[": "]", "{": "}"}
+BALANCED = st.recursive(
+    st.text("a ,", max_size=3),
+    lambda inner: st.lists(
+        st.tuples(st.sampled_from("([{"), inner).map(lambda pair: pair[0] + pair[1] + PAIRS[pair[0]]) | inner,
+        max_size=4,
+    ).map("".join),
+    max_leaves=12,
+)
+
+
+def without_partner(text: str) -> set[int]:
+    found: set[int] = set()
+    opened: list[tuple[str, int]] = []
+    for at, char in enumerate(text):
+        if char in PAIRS:
+            opened.append((PAIRS[char], at))
+        elif char in PAIRS.values():
+            if opened and opened[-1][0] == char:
+                opened.pop()
+            else:
+                found.add(at)
+    return found | {at for _, at in opened}
+
+
+@given(BALANCED, st.integers(0, 40), st.text("()[]{}a ,", max_size=14))
+@settings(max_examples=400, deadline=None)
+def test_a_line_in_balance_stays_in_balance(line: str, at: int, text: str) -> None:
+    at = min(at, len(line))
+    query = query_between(line[:at], line[at:])
+    site = site_of(query, 4000, 1000)
+    assert site is not None
+    left, _ = apply_filters(text, site)
+    offer = make_offer("v1", "", left, query, site)
+    if left and left.rstrip()[-1] not in PAIRS:  # one that ends so begins something of several lines
+        assert without_partner(line[: offer.start.index] + left + line[offer.end.index :]) == set()
