@@ -139,10 +139,11 @@ class EditorSession:
         document = types.VersionedTextDocumentIdentifier(version=len(self._texts[file]), uri=self._uri(file))
         self._client.text_document_did_change(types.DidChangeTextDocumentParams(document, [change]))
 
-    async def ask(self, file: str, index: int) -> Answer:
+    async def ask(self, file: str, index: int, *, by_hand: bool = True) -> Answer:
         """What the server offers at `index`. Raises VeloSpecError when it fails or does not answer."""
+        kinds = types.InlineCompletionTriggerKind
         params = types.InlineCompletionParams(
-            context=types.InlineCompletionContext(types.InlineCompletionTriggerKind.Invoked),
+            context=types.InlineCompletionContext(kinds.Invoked if by_hand else kinds.Automatic),
             text_document=types.TextDocumentIdentifier(self._uri(file)),
             position=_position(self._texts[file], index),
         )
@@ -161,10 +162,16 @@ class EditorSession:
 
     async def why(self, file: str) -> str:
         """Why the server offered nothing for `file` last."""
-        params = types.ExecuteCommandParams("velospec.why", [self._uri(file)])
-        result = await self._wait(self._client.workspace_execute_command_async(params))
-        text = result["text"] if isinstance(result, dict) else getattr(result, "text", result)
+        text = _plain(await self._explain(file))["text"]
         return str(text).partition("\n")[0]  # the stages and their times are for the log of a developer
+
+    async def model_counts(self, file: str) -> dict[str, int]:
+        """Counts of tokens and passes of the last answer for `file`; empty where the model was not asked."""
+        return dict(_plain(_plain(await self._explain(file)).get("model", {})))
+
+    async def _explain(self, file: str) -> Any:
+        params = types.ExecuteCommandParams("velospec.why", [self._uri(file)])
+        return await self._wait(self._client.workspace_execute_command_async(params))
 
     def _uri(self, file: str) -> str:
         return (self._folder / file).as_uri()
@@ -182,6 +189,11 @@ class EditorSession:
     def _last_words(self) -> str:
         said = "\n".join(self._errors)
         return f"It said:\n{said}" if said else "See its log: `velospec status --json` names the folder."
+
+
+def _plain(answer: Any) -> dict[str, Any]:
+    """An object of the answer to a command, which comes as a dictionary or as something with attributes."""
+    return dict(answer if isinstance(answer, dict) else answer._asdict())
 
 
 def _position(text: str, index: int) -> types.Position:

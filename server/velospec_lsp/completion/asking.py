@@ -90,6 +90,7 @@ class Asking:
                 self._on_error(error)
             return Silence(str(error))
         work.completion = completion
+        work.trace.asked(completion.statistics)
         return None
 
     async def _guided(self, work: Work, budget_ms: int, grammars: list[Grammar | None]) -> Completion:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from velospec.core.statistics import Statistics
+
 
 @dataclass(slots=True)
 class Trace:
@@ -16,6 +18,7 @@ class Trace:
     stages: list[tuple[str, float]] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)  # what a stage has to tell besides, by stage; no text
     reason: str = ""
+    model: dict[str, int] = field(default_factory=dict)  # tokens and passes; empty if it was not asked
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -25,6 +28,17 @@ class Trace:
             yield
         finally:
             self.stages.append((name, 1000 * (time.perf_counter() - started)))
+
+    def asked(self, statistics: Statistics) -> None:
+        """Keep what an answer of the model took."""
+        names = ("prompt_tokens", "reused_tokens", "new_tokens", "steps")
+        self.model = {name: getattr(statistics, name) for name in names}
+        self.notes["model"] = (
+            f"{statistics.reused_tokens} of the prompt's {statistics.prompt_tokens} tokens were read before; "
+            f"reading took {1000 * statistics.prefill_seconds:.0f} ms, "
+            f"writing {statistics.new_tokens} in {statistics.steps} passes "
+            f"{1000 * statistics.decode_seconds:.0f} ms"
+        )
 
     @property
     def last(self) -> str:
@@ -47,6 +61,7 @@ class Trace:
             "stage": self.last,
             "ms": round(self.milliseconds, 2),
             "stages": stages,
+            "model": dict(self.model),
         }
 
     def describe(self) -> str:
