@@ -51,6 +51,9 @@ from velospec_lsp.filters.scope import limit_scope
         ("if x then ^", "lua", "\n  y()\nelse\n  z()\nend\nw()", "\n  y()\nelse\n  z()\nend"),
         ("def f^", "ruby", "\n  g\nrescue\n  h\nend\n\ndef i", "\n  g\nrescue\n  h\nend"),
         ("if x; then^", "shellscript", "\n  y\nfi\nz", "\n  y\nfi"),
+        ("if ^\n    offset = 0\nelse:", "python", "a:\n    x()\nelse:\n    y()", "a:"),
+        ("  if (^\n    x();\n  }", "c", "a) {\n    y();\n  }", "a) {"),
+        ("x = {^\n    'b': 2}", "python", "\n    'a': 1,", "\n    'a': 1,"),
         ("- a ^", "markdown", "b\n  c\nd", "b\n  c\nd"),
     ],
 )

@@ -9,10 +9,10 @@ _LONG = 60  # characters in all; less, in one or two lines, may well be there tw
 
 
 def cut_repeated_lines(text: str, _site: Site) -> str:
-    """`text` up to the first repetition: one or two lines three times in a row, more or longer ones twice.
+    """`text` up to the first repetition of lines.
 
-    Lines that are blank do not count, and one that is not short must be among them: closing brackets in a row
-    are no repetition.
+    One or two lines count three times in a row, more or longer ones twice, as does the last line. Blank lines
+    do not count, and one that is not short must be among the others: closing brackets in a row are none.
     """
     lines = text.split("\n")
     filled = [(number, line.strip()) for number, line in enumerate(lines) if line.strip()]
@@ -25,6 +25,8 @@ def cut_repeated_lines(text: str, _site: Site) -> str:
             times = 2 if size > 2 or (size == 2 and sum(map(len, block)) >= _LONG) else 3
             if contents[start : start + times * size] == block * times and any(map(_tells, block)):
                 return "\n".join(lines[: filled[start + size - 1][0] + 1])
+    if len(contents) > 1 and contents[-1] == contents[-2] and _tells(contents[-1]):
+        return "\n".join(lines[: filled[-2][0] + 1])
     return text
 
 

@@ -19,12 +19,17 @@ def limit_scope(text: str, site: Site) -> str:
     that the user began, one at that line's own indentation. Lines that close or continue that line's block
     (`} else {`, `else:`, `end`) belong to it. One line that ends the block around it may follow where the
     document lacks that line. Lines within strings and comments count for nothing.
+
+    Where the document goes on deeper than the cursor's line, the block is there already: what is to be
+    written is its first line.
     """
     facts = site.facts
     if facts.blocks is Blocks.NONE or "\n" not in text:
         return text
     lines = text.split("\n")
     base, begun, deeper = indentation(site.line_before + lines[0]), bool(site.line_before.strip()), False
+    if lines[0].strip() and indentation(_below(site)) > base:
+        return lines[0]
     for number, line in enumerate(lines[1:], 1):
         indent = indentation(line)
         if not line.strip() or indent > base:
@@ -50,10 +55,13 @@ def _continues(facts: Language) -> re.Pattern[str]:
 
 def _is_missing(line: str, site: Site) -> bool:
     """Whether the document goes on at the indentation of `line`, or less, with something else."""
-    following = next((below for below in site.below if below.strip()), None)
-    if following is None:
-        return True
-    return indentation(following) <= indentation(line) and following.rstrip() != line.rstrip()
+    below = _below(site)
+    return not below or (indentation(below) <= indentation(line) and below != line.rstrip())
+
+
+def _below(site: Site) -> str:
+    """The next line of the document that is not blank; empty if there is none."""
+    return next((line.rstrip() for line in site.below if line.strip()), "")
 
 
 def _is_apart(before: str, line: str, site: Site) -> bool:

@@ -10,30 +10,35 @@ from velospec_lsp.completion.site import Site
 # Runs of what is neither blank nor ASCII punctuation: words of any script, whatever marks they carry.
 _LAST_WORD = re.compile(r"[^\s!-/:-@\[-^`{-~]+\Z")
 _DANGLING = re.compile(r"[\s.,:=+\-*/%&|<>!?@~^\\\"'`(\[{#$]+\Z")
-_BEGINS = re.compile(r"\s*@|.*[:{(\[,=\\]\s*\Z")
+_BEGINS = re.compile(r"\s*@|.*[:{(\[=\\]\s*\Z")
+_LEADS_ON = re.compile(r"(?:\A|\s)(?:and|or|not|in|is|if|else|for|await|new|as|from)\Z")
 
 
 def drop_unfinished(text: str, site: Site) -> str:
     """The whole statements of `text`, for texts that were cut off.
 
     Of several lines the last one goes, and before it what only leads to it: the head of a block, a call or a
-    string that is not closed. The first line stays in any case. Of a lone line there stays what stands before
-    its last word and the signs before that; a word that is all there is stays, it is a beginning. Brackets
-    that this leaves open are a matter of the filter after it.
+    string that is not closed; but a call or string that is all there is stays. Of a lone line there stays
+    what stands before its last word and the signs before that; a word that is all there is stays, it is a
+    beginning. Brackets that this leaves open are a matter of the filter after it.
     """
     lines = text.split("\n")[:-1]
     first = next((number for number, line in enumerate(lines) if line.strip()), None)
     if first is None:
         return trim_dangling(_LAST_WORD.sub("", text)) or text
-    del lines[max(_whole(lines, site), first + 1) :]
+    whole = _whole(lines, site)
+    if whole > first:
+        del lines[whole:]
     while len(lines) > first + 1 and (not lines[-1].strip() or _BEGINS.match(lines[-1])):
         lines.pop()
     return "\n".join(lines)
 
 
 def trim_dangling(text: str) -> str:
-    """`text` without signs at its end that ask for more: operators, opening brackets and quotes, a dot."""
-    return _DANGLING.sub("", text)
+    """`text` without what asks for more at its end: operators, opening brackets and quotes, a dot."""
+    while (shorter := _LEADS_ON.sub("", _DANGLING.sub("", text))) != text:
+        text = shorter
+    return text
 
 
 def _whole(lines: list[str], site: Site) -> int:
