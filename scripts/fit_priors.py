@@ -1,13 +1,14 @@
 """Fit the weights that acceptance begins with: `engine/velospec/control/priors.json`.
 
-    python scripts/fit_priors.py record answers.jsonl      # the default model writes; a quarter of an hour
-    python scripts/fit_priors.py fit answers.jsonl         # replays what it wrote; some minutes
+    python scripts/fit_priors.py record text answers.jsonl    # the default model writes; a quarter of an hour
+    python scripts/fit_priors.py fit text answers.jsonl       # replays what it wrote; some minutes
 
-A number behind the file's name keeps it to so many prompts. They are beginnings of functions, functions to
-be rewritten, and cursor positions, from the sources of this project and of one of its development
-dependencies; none is of a benchmark. The answers are replayed with all proposers under a steep and a flat
-cost curve, and the estimator learns as it does in use, but forgets nothing. What is kept is weights by
-proposer, evidence, position and class of id, and nothing of any text.
+`structured` in the place of `text` does the same for answers under a grammar, by the chat model, to questions
+of `fit_structured.toml`. A number behind the file's name keeps it to so many prompts. Those of text are
+beginnings of functions, functions to be rewritten, and cursor positions, from the sources of this project and
+of one of its development dependencies; none is of a benchmark. The answers are replayed with all proposers
+under a steep and a flat cost curve, and the estimator learns as it does in use, but forgets nothing. What is
+kept is weights by proposer, evidence, position and class of id, and nothing of any text.
 """
 
 from __future__ import annotations
@@ -20,16 +21,30 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import fit_structured
 import hypothesis
 
-from velospec import CancelToken, Engine, InfillRequest, Limits, ModelStore, Recording, TextRequest
+from velospec import (
+    CancelToken,
+    ChatFormat,
+    Drafting,
+    Engine,
+    InfillRequest,
+    InstalledModel,
+    Limits,
+    ModelStore,
+    Recording,
+    TextRequest,
+)
 from velospec.control.acceptance import Acceptance
 from velospec.control.cost_model import CostModel
 from velospec.control.priors import NAME, VERSION
+from velospec.control.workspaces import Acceptances
 
 ENGINE = Path(__file__).resolve().parent.parent / "engine" / "velospec"
 SOURCES = {"own": ENGINE, "hypothesis": Path(hypothesis.__file__).parent}
-MODEL = "smollm2-135m-fim"
+MODELS = {"text": "smollm2-135m-fim", "structured": "smollm2-135m-instruct"}
+KEYS = {"text": "weights", "structured": "structured"}  # of `priors.json`
 COUNTS = {"begin": 40, "rewrite": 15, "cursor": 25}  # prompts of each kind and source
 TOKENS = {"begin": 192, "rewrite": 192, "cursor": 64}
 MOST_CHARACTERS = 900  # of a function that is part of a prompt
@@ -92,8 +107,10 @@ def cursor(file: Path, chance: random.Random) -> Prompt:
     return {"file": str(file), "prefix": text[:place], "suffix": text[place:]}
 
 
-def request_of(prompt: Prompt, *, speculate: bool) -> InfillRequest | TextRequest:
+def request_of(prompt: Prompt, model: InstalledModel, *, speculate: bool) -> InfillRequest | TextRequest:
     """What the engine is asked for a prompt."""
+    if prompt["kind"] == "structured":
+        return fit_structured.request_of(prompt, ChatFormat.for_file(model.path), speculate=speculate)
     limits = Limits(max_tokens=TOKENS[prompt["kind"]], ignore_end=prompt["kind"] != "cursor")
     if prompt["kind"] == "cursor":
         place = prompt["prefix"], prompt["suffix"], prompt["file"]
@@ -101,13 +118,13 @@ def request_of(prompt: Prompt, *, speculate: bool) -> InfillRequest | TextReques
     return TextRequest("fit", prompt["prompt"], limits, speculate=speculate)
 
 
-def record(engine: Engine, target: Path, most: int) -> None:
+def record(engine: Engine, asked: Sequence[Prompt], target: Path) -> None:
     """Let the model answer the prompts, and write a line for each."""
     with target.open("w", encoding="utf-8") as lines:
-        for prompt in prompts()[:most]:
+        for prompt in asked:
             ids: list[int] = []
             margins: list[float] = []
-            request = request_of(prompt, speculate=False)
+            request = request_of(prompt, engine.model, speculate=False)
             run = engine.infill if isinstance(request, InfillRequest) else engine.generate
 
             def note(step: Any, ids: list[int] = ids, margins: list[float] = margins) -> None:
@@ -122,16 +139,17 @@ def record(engine: Engine, target: Path, most: int) -> None:
 def fit(engine: Engine, answers: list[Prompt]) -> dict[str, float]:
     """Replay all answers some times over, in another order each time; the weights that come of it."""
     acceptance = Acceptance(classes=engine._classes, memory=1.0)  # noqa: SLF001  (the engine has no use for it)
-    engine._acceptance = acceptance  # noqa: SLF001  (as above: it is learned by, not chosen)
     chance = random.Random(SEED)  # noqa: S311  (an order)
     for epoch in range(EPOCHS):
         chance.shuffle(answers)
+        engine.use_drafting(Drafting())  # what was counted of grammars would know the answers
+        engine._learned = Acceptances(lambda: acceptance)  # noqa: SLF001  (as above: it is learned by)
         for number, answer in enumerate(answers):
             engine._cost = CostModel({0: CURVES[(number + epoch) % 2]})  # noqa: SLF001  (curves of two machines)
             engine.use_corpus(others(answer))
             acceptance.forget_ids()
             written = Recording(tuple(answer["ids"]), tuple(answer["margins"]))
-            engine.replay(request_of(answer, speculate=True), written)
+            engine.replay(request_of(answer, engine.model, speculate=True), written)
     weights = {name: round(value, 2) for name, (value, _) in acceptance.to_dict().items()}
     return {name: value for name, value in weights.items() if value and not name.startswith(UNSTABLE)}
 
@@ -144,18 +162,22 @@ def others(answer: Prompt) -> list[str]:
     return [file.read_text(encoding="utf-8") for file in files[:CORPUS_FILES]]
 
 
-def main(command: str, file: str, most: str = "1000") -> int:
+def main(command: str, what: str, file: str, most: str = "1000") -> int:
     """Record or fit; the exit status."""
-    engine = Engine.open(ModelStore().get(MODEL), slots=1)
+    engine = Engine.open(ModelStore().get(MODELS[what]), slots=1, remember=False)
     try:
         if command == "record":
-            record(engine, Path(file), int(most))
+            asked = fit_structured.prompts() if what == "structured" else prompts()
+            record(engine, asked[: int(most)], Path(file))
             return 0
         lines = Path(file).read_text(encoding="utf-8").splitlines()[: int(most)]
-        data = {"version": VERSION, "weights": fit(engine, [json.loads(line) for line in lines])}
+        weights = fit(engine, [json.loads(line) for line in lines])
     finally:
         engine.close()
-    (ENGINE / "control" / NAME).write_text(json.dumps(data, indent=0) + "\n", encoding="utf-8")
+    target = ENGINE / "control" / NAME
+    data = json.loads(target.read_text(encoding="utf-8"))
+    data = {**data, "version": VERSION, KEYS[what]: weights}
+    target.write_text(json.dumps(data, indent=0) + "\n", encoding="utf-8")
     return 0
 
 

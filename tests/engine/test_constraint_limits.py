@@ -16,6 +16,7 @@ from tests.support.vocabularies import vocabulary
 from velospec.constraints import budget, llguidance, regex
 from velospec.constraints.budget import MOST_CHARACTERS, TimeLimit
 from velospec.constraints.gbnf_rules import endless_rule
+from velospec.constraints.matcher import Matcher
 from velospec.constraints.refusal import reason
 from velospec.core.cancellation import CancelToken
 from velospec.core.errors import CancelledError, GrammarError
@@ -79,9 +80,14 @@ def test_forced_text_that_wears_out_llguidance_is_told_to_every_cursor_of_the_gr
     made = llguidance.LlguidanceEngine(VOCABULARY).compile(Grammar(GrammarKind.REGEX, "(a{1000}){1000}"))
     first, second = made.matcher(), made.matcher()
     assert set(first.forced()) == set(b"a")
+
+    def read(matcher: Matcher) -> None:
+        assert not matcher.consume(VOCABULARY.encode("aaaa"))
+        matcher.check()
+
     for matcher in (first, second):
         with pytest.raises(GrammarError, match="too much for its engine"):
-            matcher.consume(VOCABULARY.encode("aaaa"))
+            read(matcher)
 
 
 @pytest.mark.parametrize(("source", "name"), [

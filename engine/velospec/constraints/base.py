@@ -54,9 +54,6 @@ class GrammarCursor(Constraint, Protocol):
     marks: Mapping[int, bytes]
     """Control tokens that the grammar names, and the names, as which the answer shows them."""
 
-    forced_tokens: int
-    """Decided ids that lay wholly in text that the grammar left no choice about."""
-
     seconds: float
     """Spent in it so far: on masks, forced text, moves and their reversal."""
 
@@ -67,8 +64,17 @@ class GrammarCursor(Constraint, Protocol):
     """The text that stands there already, and that the grammar begins with."""
 
     @property
+    def forced_tokens(self) -> int:
+        """Decided ids that lay wholly in text that the grammar left no choice about."""
+        ...
+
+    @property
     def closed(self) -> bool:
         """Whether the decided text, an end token left aside, cannot go on, so that none need be decided."""
+        ...
+
+    def closes(self, ids: Sequence[int]) -> bool:
+        """Whether the text could not go on behind the allowed `ids`."""
         ...
 
     @property

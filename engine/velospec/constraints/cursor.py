@@ -1,7 +1,7 @@
 """The constraint of a grammar: an engine's matcher, kept in step with decided ids and drafts.
 
-The matcher is moved only where a question needs it, and goes back exactly. A draft that was trimmed is known
-to be allowed, so that its accepted ids cost one move each and no mask. Knows no text and no schema.
+The matcher is moved only where a question needs it, goes back exactly, and stays where it was asked: what is
+decided is mostly where it stands already. What it said is remembered (`found`). Knows no text and no schema.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from velospec.backends.base import Vocabulary
 from velospec.constraints.base import Ids
+from velospec.constraints.found import Found
 from velospec.constraints.matcher import Matcher
 from velospec.core.errors import BackendError
 from velospec.core.ids import common_length
@@ -47,15 +48,14 @@ class GrammarConstraint:
         self.marks = marks or {}
         self.key = key
         self.before = before
-        self.forced_tokens = 0
         self.seconds = 0.0
         self._matcher = matcher
         self._size = vocabulary.size
         self._piece = vocabulary.piece
         self._end_ids = vocabulary.end_ids
-        self._ahead: list[int] = []  # what the matcher is ahead of the decided ids
-        self._forced = b""  # what is left of the forced text that the last decided ids lie in
-        self._trimmed: list[tuple[int, ...]] = []  # drafts of this step, as far as they are allowed
+        self._decided: list[int] = []
+        self._ahead: tuple[int, ...] = ()  # what the matcher is ahead of the decided ids
+        self._found = Found(self._piece)
         self._mask = np.zeros(-(-self._size // 32), dtype=np.int32)
         self._bits = self._mask.view(np.uint32)
         self._end_bits = _bits_of(self._end_ids)
@@ -70,9 +70,36 @@ class GrammarConstraint:
         return self._mask_seconds > self._slow
 
     @property
+    def forced_tokens(self) -> int:
+        """Counted when it is asked for: the answer is read once more from its beginning."""
+        matcher, count, read, text = self._matcher, 0, 0, b""
+        self._move(())
+        matcher.rollback(len(self._decided))
+        for place, token in enumerate(self._decided):
+            if not text:
+                matcher.consume(self._decided[read:place])
+                read, text = place, matcher.forced()
+            piece = self._piece(token)
+            inside = bool(piece) and text.startswith(piece)
+            count += inside
+            text = text[len(piece) :] if inside else b""
+        matcher.consume(self._decided[read:])
+        return count
+
+    @property
     def closed(self) -> bool:
         self._move(())
         return self._matcher.stopped
+
+    def closes(self, ids: Sequence[int]) -> bool:
+        path = tuple(ids)
+        if self._found.forced(path):
+            return False
+        started = time.perf_counter()
+        self._move(path)
+        closed = self._matcher.stopped
+        self.seconds += time.perf_counter() - started
+        return closed
 
     @property
     def complete(self) -> bool:
@@ -91,8 +118,11 @@ class GrammarConstraint:
         return ids
 
     def allows(self, ahead: Sequence[int], token: int) -> bool:
+        ids = (*ahead, token)
+        if self._found.allowed(ids):
+            return True
         started = time.perf_counter()
-        allowed = self._allows(tuple(ahead), token)
+        allowed = self._allows(ids)
         self.seconds += time.perf_counter() - started
         return allowed
 
@@ -102,19 +132,15 @@ class GrammarConstraint:
 
     def valid(self, ahead: Sequence[int], ids: Sequence[int]) -> int:
         """How many of `ids` are allowed behind the allowed ids `ahead`, counted from the first."""
+        if self._found.allowed((*ahead, *ids)):
+            return len(ids)
         started = time.perf_counter()
-        self._move(ahead)
-        count = self._matcher.valid(ids)
+        count = self._read((*ahead, *ids)) - len(ahead)
         self.seconds += time.perf_counter() - started
         return count
 
     def trim(self, ids: Sequence[int]) -> int:
-        started = time.perf_counter()
-        self._move(())
-        count = self._matcher.valid(ids)
-        self._trimmed.append(tuple(ids[:count]))
-        self.seconds += time.perf_counter() - started
-        return count
+        return self.valid((), ids)
 
     def advance(self, ids: Sequence[int]) -> None:
         """Move the cursor over decided `ids`; ids behind an end token are not looked at.
@@ -125,10 +151,11 @@ class GrammarConstraint:
         started = time.perf_counter()
         end = next((place for place, token in enumerate(ids) if token in self._end_ids), len(ids))
         self._ended = self._ended or end < len(ids)
-        self._move(())
-        self._decide(ids[:end])
-        self._trimmed.clear()
-        self._masked = None
+        decided = tuple(ids[:end])
+        self._move(decided)
+        self._decided += decided
+        self._ahead, self._masked = (), None
+        self._found.advance(decided)
         self.seconds += time.perf_counter() - started
 
     def density(self, ahead: Sequence[int] = ()) -> float:
@@ -142,66 +169,70 @@ class GrammarConstraint:
         return share
 
     def rough_density(self) -> float:
-        return 1 / self._size if self._forced or self.forced() else 1.0
+        return 1 / self._size if self.forced() else 1.0
 
     def forced(self, ahead: Sequence[int] = ()) -> bytes:
         started = time.perf_counter()
-        self._move(ahead)
-        text = self._matcher.forced()
+        text = self._forced(tuple(ahead))
         self.seconds += time.perf_counter() - started
         return text
 
-    def _allows(self, ahead: tuple[int, ...], token: int) -> bool:
+    def _forced(self, ahead: tuple[int, ...]) -> bytes:
+        text = self._found.forced(ahead)
+        if text is None:
+            self._move(ahead)
+            text = self._matcher.forced()
+            self._found.note_forced(ahead, text)
+        return text
+
+    def _allows(self, ids: tuple[int, ...]) -> bool:
+        """Whether the last of `ids` is allowed behind the others, which are."""
+        token, ahead = ids[-1], ids[:-1]
         if token in self._end_ids:
             self._move(ahead)
             return self._matcher.accepting
         if self._masked == ahead:
             return bool(int(self._bits[token >> 5]) >> (token & 31) & 1)
-        count = len(ahead)
-        for draft in self._trimmed:
-            if len(draft) > count and draft[count] == token and draft[:count] == ahead:
-                return True
-        self._move(ahead)
-        return self._matcher.valid((token,)) == 1
+        return self._read(ids) == len(ids)
 
-    def _move(self, ahead: Sequence[int]) -> None:
-        """Bring the matcher behind the decided ids and `ahead`."""
-        kept = common_length(self._ahead, ahead)
-        if kept < len(self._ahead):
-            self._matcher.rollback(len(self._ahead) - kept)
-            del self._ahead[kept:]
-        if kept < len(ahead):
-            self._consume(ahead[kept:])
-            self._ahead.extend(ahead[kept:])
+    def _read(self, ids: tuple[int, ...]) -> int:
+        """How many of `ids`, behind the decided ones, are allowed."""
+        count, all_told = self._found.judged(ids)
+        if not all_told:
+            return self._follow(ids)
+        self._found.note_allowed(ids[:count])
+        return count
 
-    def _decide(self, ids: Sequence[int]) -> None:
-        """Move over decided ids, and count those that lie in forced text."""
-        moved = 0
-        for place, token in enumerate(ids):
-            if not self._forced:
-                self._consume(ids[moved:place])
-                moved, self._forced = place, self._matcher.forced()
-            piece = self._piece(token)
-            inside = bool(piece) and self._forced.startswith(piece)
-            self.forced_tokens += inside
-            self._forced = self._forced[len(piece) :] if inside else b""
-        self._consume(ids[moved:])
+    def _follow(self, ids: tuple[int, ...]) -> int:
+        """Move over `ids` as far as they are allowed; how many of them."""
+        kept = self._go_back(ids)
+        count = kept + self._matcher.consume(ids[kept:])
+        self._ahead = ids[:count]
+        self._found.note_allowed(self._ahead)
+        return count
 
-    def _consume(self, ids: Sequence[int]) -> None:
-        read = self._matcher.consume(ids) if ids else 0
-        if read < len(ids):
-            self._matcher.rollback(read)
+    def _move(self, ahead: tuple[int, ...]) -> None:
+        """Bring the matcher behind the decided ids and the allowed ids `ahead`."""
+        if self._ahead != ahead and self._follow(ahead) < len(ahead):
+            self._matcher.check()
             raise BackendError(
                 "The grammar engine refuses a token that its own mask allowed.",
                 "Report this with the grammar; another one may work until it is mended.",
             )
+
+    def _go_back(self, ids: tuple[int, ...]) -> int:
+        """Bring the matcher to where it has read nothing but a beginning of `ids`; how many of them."""
+        kept = common_length(self._ahead, ids)
+        if kept < len(self._ahead):
+            self._matcher.rollback(len(self._ahead) - kept)
+        return kept
 
     def _fill(self, ahead: Sequence[int]) -> None:
         """Make the mask that of the place behind `ahead`."""
         wanted = tuple(ahead)
         if self._masked == wanted:
             return
-        self._move(ahead)
+        self._move(wanted)
         started = time.perf_counter()
         self._mask.fill(0)
         if not self._ended:

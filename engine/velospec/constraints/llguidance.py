@@ -121,13 +121,15 @@ class LlguidanceMatcher:
 
     def consume(self, ids: Sequence[int]) -> int:
         count = self._matcher.try_consume_tokens(list(ids))
-        if count < len(ids):
-            self._check(self._matcher)
-            # Cursors of one grammar share its lexer: where that gave up, the others are told with their mask.
-            other = self._matcher.deep_copy()
-            other.compute_bitmask()
-            self._check(other)
+        self._check(self._matcher)
         return count
+
+    def check(self) -> None:
+        self._check(self._matcher)
+        # Cursors of one grammar share its lexer: where that gave up, the others are told with their mask.
+        other = self._matcher.deep_copy()
+        other.compute_bitmask()
+        self._check(other)
 
     def valid(self, ids: Sequence[int]) -> int:
         count = self._matcher.validate_tokens(list(ids))

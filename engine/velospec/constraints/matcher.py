@@ -38,6 +38,13 @@ class Matcher(Protocol):
         """Move over `ids` as far as they are allowed; over how many it moved."""
         ...
 
+    def check(self) -> None:
+        """Tell why an id that a mask allowed was not read, where that is known.
+
+        Raises GrammarError where the engine has given up, so that it refuses everything.
+        """
+        ...
+
     def valid(self, ids: Sequence[int]) -> int:
         """How many of `ids` are allowed, counted from the first. Does not move."""
         ...

@@ -106,6 +106,9 @@ class XgrammarMatcher:
     def consume(self, ids: Sequence[int]) -> int:
         return next((place for place, token in enumerate(ids) if not self.accept(token)), len(ids))
 
+    def check(self) -> None:
+        """This engine gives up on a grammar when it compiles it, and not later."""
+
     def valid(self, ids: Sequence[int]) -> int:
         count = self.consume(ids)
         self.rollback(count)

@@ -14,9 +14,13 @@ NAME = "priors.json"
 
 
 @cache
-def shipped() -> Mapping[str, float]:
-    """First weights by name, in log odds; names are those of `acceptance`."""
+def shipped(*, structured: bool = False) -> Mapping[str, float]:
+    """First weights by name, in log odds; names are those of `acceptance`.
+
+    `structured`: those of answers under a grammar.
+    """
     data = json.loads(resources.files(__package__).joinpath(NAME).read_text(encoding="utf-8"))
     if data["version"] != VERSION:
         return {}
-    return {name: float(value) for name, value in data["weights"].items()}
+    weights = data["structured" if structured else "weights"]
+    return {name: float(value) for name, value in weights.items()}

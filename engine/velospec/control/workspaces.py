@@ -1,7 +1,9 @@
 """What was learned of acceptance, apart for each workspace: what one project repeats another does not.
 
-Kept beside the model as `acceptance.json`: weights by proposer, evidence, position and class of id, with no
-ids and no text; a workspace is named by a digest. Holds a few workspaces, the least recently used leaves.
+And apart for answers under a grammar: half of their text is forced and the rest is short, so that the same
+evidence says another thing there. Kept beside the model as `acceptance.json`: weights by proposer, evidence,
+position and class of id, with no ids and no text; a workspace is named by a digest. Holds a few workspaces,
+the least recently used leaves.
 """
 
 from __future__ import annotations
@@ -20,7 +22,12 @@ from velospec.core.draft import Draft, Verdict
 
 NAME = "acceptance.json"
 MOST_WORKSPACES = 8
-"""Kept in memory and in the file; about 60 KB each, the single ids of this process left out."""
+"""Kept in memory and in the file; about 60 KB each, the single ids of this process left out.
+
+One with answers of both kinds counts twice.
+"""
+
+_STRUCTURED = "-grammar"  # behind the digest of a workspace
 
 _logger = logging.getLogger(__name__)
 
@@ -28,15 +35,17 @@ _logger = logging.getLogger(__name__)
 class Acceptances:
     """Acceptance by workspace. It stands for that of the workspace last entered, see `policy.Estimate`."""
 
-    def __init__(self, make: Callable[[], Acceptance]) -> None:
-        """`make` gives an acceptance that has learned nothing of its own."""
-        self._make = make
+    def __init__(
+        self, make: Callable[[], Acceptance], structured: Callable[[], Acceptance] | None = None
+    ) -> None:
+        """`make` gives an acceptance that has learned nothing of its own, `structured` one for grammars."""
+        self._make = {False: make, True: structured or make}
         self._known: OrderedDict[str, Acceptance] = OrderedDict()
         self._current = self.of()
 
-    def enter(self, workspace: str) -> None:
-        """A request of that workspace is next."""
-        self._current = self.of(workspace)
+    def enter(self, workspace: str, *, structured: bool = False) -> None:
+        """A request of that workspace is next; `structured` says whether it has a grammar."""
+        self._current = self.of(workspace, structured=structured)
 
     def begin(self) -> None:
         self._current.begin()
@@ -50,9 +59,10 @@ class Acceptances:
     def learn(self, offered: Sequence[Draft], verdict: Verdict) -> None:
         self._current.learn(offered, verdict)
 
-    def of(self, workspace: str = "") -> Acceptance:
+    def of(self, workspace: str = "", *, structured: bool = False) -> Acceptance:
         """The acceptance of the workspace of that name, new where it is not known."""
-        return self._get(hashlib.sha256(workspace.encode()).hexdigest()[:16])
+        digest = hashlib.sha256(workspace.encode()).hexdigest()[:16]
+        return self._get(digest + _STRUCTURED if structured else digest)
 
     def save(self, folder: Path) -> None:
         """Write it into `folder`; one that cannot be written costs only what would be learned again."""
@@ -76,7 +86,7 @@ class Acceptances:
 
     def _restore(self, workspaces: dict[str, Any]) -> None:
         for key, weights in workspaces.items():
-            restored = self._make()
+            restored = self._new(key)
             restored.restore(weights)
             self._known[key] = restored
         while len(self._known) > MOST_WORKSPACES:
@@ -85,8 +95,11 @@ class Acceptances:
     def _get(self, key: str) -> Acceptance:
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = self._make()
+            known = self._known[key] = self._new(key)
             if len(self._known) > MOST_WORKSPACES:
                 self._known.popitem(last=False)
         self._known.move_to_end(key)
         return known
+
+    def _new(self, key: str) -> Acceptance:
+        return self._make[key.endswith(_STRUCTURED)]()

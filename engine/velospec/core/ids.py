@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 def common_length(mine: Sequence[int], theirs: Sequence[int]) -> int:
     """How many ids the two have in common from the start."""
-    shorter = min(len(mine), len(theirs))
-    pairs = enumerate(zip(mine, theirs, strict=False))
-    return next((place for place, (one, other) in pairs if one != other), shorter)
+    length = 0
+    for one, other in zip(mine, theirs, strict=False):
+        if one != other:
+            break
+        length += 1
+    return length

@@ -193,6 +193,8 @@ def _trim(draft: Draft, job: Job) -> Draft:
         length = next(i for i, token in enumerate(draft.ids) if token in final)
     if job.constraint is not None and job.trims:
         length = min(length, job.constraint.trim(draft.ids[:length]))
+        if length and job.grammar is not None and job.grammar.closes(draft.ids[:length]):
+            length -= 1  # the last id of an answer comes as the target's own choice, without a row for it
     return draft.cut(length)
 
 

@@ -21,11 +21,12 @@ class Basis(IntEnum):
     GUESSED = 10  # one of few alternatives
     SPELLED = 11  # forced text, as it was cut into tokens before
     MAYBE_END = 12  # of a number that the request does not have
+    RESPELLED = 13  # forced text, as it was cut most often before, but not always
     COUNTED = 16  # and above: by level, kind of place, count and share
 
 
 PRIORS = {
-    Basis.FORCED: 0.985,
+    Basis.FORCED: 0.93,
     Basis.EDGE: 0.9,
     Basis.NUMBER: 0.65,
     Basis.NAME: 0.4,
@@ -36,5 +37,7 @@ PRIORS = {
     Basis.KEY: 0.6,
     Basis.MENTIONED: 0.6,
     Basis.GUESSED: 0.4,
+    Basis.SPELLED: 0.995,
+    Basis.RESPELLED: 0.9,
     Basis.MAYBE_END: 0.25,
 }

@@ -57,11 +57,11 @@ class Walk:
 
     def _part(self) -> bool:
         """Add one part; False where nothing is known of how it goes on."""
+        if forced := self._chain.forced():
+            return self._spell_out(forced)
         guess = self._best(0)
         if guess and guess.times >= _SURE_TIMES and guess.share >= _SURE_SHARE and self._take(0, guess):
             return True
-        if forced := self._chain.forced():
-            return self._spell_out(forced)
         return self._counted(blank=True) or any(ask(self) for ask in self._ASKED[self._state.place.mode])
 
     def _spell_out(self, forced: bytes) -> bool:
@@ -70,8 +70,9 @@ class Walk:
             guess = self._state.spelling(forced, self._piece)
             if guess is None:
                 return self._add((forced, Basis.FORCED), sure=True)
-            prior = PRIORS[Basis.FORCED] * guess.share * (guess.times + 1) / (guess.times + 1.1)
-            self._chain.add_id(guess.token, int(Basis.SPELLED), prior, sure=True)
+            basis = Basis.SPELLED if guess.share >= _SURE_SHARE else Basis.RESPELLED
+            prior = PRIORS[basis] * guess.share * (guess.times + 1) / (guess.times + 1.05)
+            self._chain.add_id(guess.token, int(basis), prior, sure=True)
             piece = self._piece(guess.token)
             self._move(piece)
             forced = forced[len(piece) :]
