@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import psutil
 import typer
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 
 from velospec.core.errors import ModelNotFoundError, VeloSpecError
 from velospec.core.request import Mode
 from velospec.models.store import InstalledModel, ModelStore
 from velospec_cli.benchmark import report
-from velospec_cli.benchmark.suites.registry import SUITES, find_suite
+from velospec_cli.benchmark.suites.registry import SERVER_SUITES, SUITES, find_suite
 from velospec_cli.progress import Bars
 
 if TYPE_CHECKING:
@@ -29,7 +29,9 @@ QUICK_SECONDS = 44.0
 def benchmark(  # noqa: PLR0913 - a command has an option for each wish
     suite: Annotated[
         str | None,
-        typer.Argument(help="code, humaneval, editing, completion, tools or schemas; none lists them."),
+        typer.Argument(
+            help="code, humaneval, editing, completion, tools, schemas or latency; none lists them."
+        ),
     ] = None,
     *,
     quick: Annotated[
@@ -69,9 +71,9 @@ def benchmark(  # noqa: PLR0913 - a command has an option for each wish
     with drafts differs from the one without. For figures to rely on, let the machine do nothing else.
     """
     console = Console(highlight=False)
-    if suite is None:
-        console.print(report.suites(SUITES.values()))
-        console.print(f"\n{report.USAGE}")
+    if suite is None or suite in SERVER_SUITES:
+        told = _latency(model, prompts, threads, quick=quick, json_file=json_file) if suite else _listed()
+        console.print(told)
         return
     wanted = find_suite(suite)
     from velospec_cli.benchmark.ablation import ablate  # noqa: PLC0415 - loads the native library
@@ -102,10 +104,29 @@ def benchmark(  # noqa: PLR0913 - a command has an option for each wish
     console.print(report.verdict(document))
     if ablation:
         console.print(report.ablation(document["summary"]["ablation"]))
-    if mode is Mode.EXACT and document["model"]["exact"] and not _identical(document):
-        raise VeloSpecError(
-            "Outputs with drafts differ from those without.", "This is a defect: please report it."
-        )
+    if mode is Mode.EXACT:
+        _require_identical(document)
+
+
+def _latency(
+    name: str | None, places: int | None, threads: int | None, *, quick: bool, json_file: Path | None
+) -> RenderableType:
+    """The suite that drives the language server instead of the engine."""
+    from velospec_cli.benchmark.suites import latency  # noqa: PLC0415 - loads the protocol's library
+
+    _check_writable(json_file)
+    deadline = _deadline() if quick else None
+    count = places or SERVER_SUITES["latency"].size
+    model = _model(name, "completion")
+    with Bars(Console(stderr=True)) as bars:
+        document = latency.run_latency(model, count, threads or psutil.cpu_count() or 1, bars, deadline)
+    if json_file is not None:
+        _write(json_file, document)
+    return report.latency(document["summary"])
+
+
+def _listed() -> RenderableType:
+    return Group(report.suites(SUITES.values(), SERVER_SUITES.values()), f"\n{report.USAGE}")
 
 
 def _model(name: str | None, role: str) -> InstalledModel:
@@ -142,5 +163,9 @@ def _write(path: Path, document: dict[str, Any]) -> None:
     path.write_text(frame.replace('  "@"', rows, 1) + "\n", "utf-8")
 
 
-def _identical(document: dict[str, Any]) -> bool:
-    return all(row["identical"] for row in document["rows"])
+def _require_identical(document: dict[str, Any]) -> None:
+    """Raises VeloSpecError where drafts have changed an output of a model that is exact."""
+    if document["model"]["exact"] and not all(row["identical"] for row in document["rows"]):
+        raise VeloSpecError(
+            "Outputs with drafts differ from those without.", "This is a defect: please report it."
+        )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from velospec_cli.benchmark.suites.registry import Suite
+from velospec_cli.benchmark.suites.registry import ServerSuite, Suite
 
 USAGE = """\
 Run one:             velospec benchmark code
@@ -28,8 +28,18 @@ _SHORT = {
 }
 """The other methods as the table names them; those that it leaves out have one of their own."""
 
+_LATENCIES = {
+    "cold": "cold: a document just opened",
+    "warm": "warm: one more character",
+    "rival": "  llama.vim's way, the same",
+    "rival_first_line": "  to the end of its first line",
+    "typed": "typed through",
+    "superseded": "superseded, from the newer request",
+}
+"""What the requests of the suite `latency` were for."""
 
-def suites(all_suites: Iterable[Suite]) -> RenderableType:
+
+def suites(all_suites: Iterable[Suite], of_server: Iterable[ServerSuite]) -> RenderableType:
     """The list that a bare `velospec benchmark` shows."""
     table = Table(box=None, pad_edge=False)
     table.add_column("suite", style="bold", no_wrap=True)
@@ -39,6 +49,8 @@ def suites(all_suites: Iterable[Suite]) -> RenderableType:
     for suite in all_suites:
         tokens = f"to {suite.tokens}" if suite.ends else str(suite.tokens)
         table.add_row(suite.name, suite.summary, str(suite.size), tokens, f"{suite.minutes}")
+    for driven in of_server:
+        table.add_row(driven.name, driven.summary, str(driven.size), "", f"{driven.minutes}")
     return table
 
 
@@ -102,6 +114,28 @@ def verdict(document: dict[str, Any]) -> Text:
     for warning in machine["warnings"]:
         text.append(warning + "\n", style="yellow")
     return text
+
+
+def latency(summary: dict[str, Any]) -> RenderableType:
+    """Milliseconds from request to item, and what they come to against the rival."""
+    table = Table(box=None, pad_edge=False, title="Milliseconds from request to item", title_justify="left")
+    table.add_column("request", no_wrap=True)
+    for name in ("requests", "p50", "p90", "p99"):
+        table.add_column(name, justify="right")
+    for kind, label in _LATENCIES.items():
+        if kind in summary:
+            told = (f"{summary[kind][f'{name}_ms']:.1f}" for name in ("p50", "p90", "p99"))
+            table.add_row(label, str(summary[kind].get("requests", "")), *told)
+    text = Text()
+    if "vs_rival_p50" in summary:
+        text.append(f"{summary['vs_rival_p50']:.2f}x", style="bold")
+        text.append(f" of the rival at the median, {summary['vs_rival_p90']:.2f}x at the 90th percentile; ")
+        text.append(f"to its first line {summary['vs_rival_first_line_p50']:.2f}x, ")
+        text.append(f"{summary['vs_rival_first_line_p90']:.2f}x.\n")
+    if summary["prefix_reused"] is not None:
+        text.append(f"{summary['prefix_reused']:.1%} of the prompts' tokens were in the KV cache. ")
+    text.append(f"The model was asked {summary['typed_through_model_calls']} times while typing through.")
+    return Group(table, text)
 
 
 def ablation(lines: Sequence[dict[str, Any]]) -> RenderableType:

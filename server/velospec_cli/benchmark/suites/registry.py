@@ -130,10 +130,36 @@ SUITES = {
 """All suites by name."""
 
 
+@dataclass(frozen=True, slots=True)
+class ServerSuite:
+    """A suite that drives the language server instead of the engine; `command` runs it by its name."""
+
+    name: str
+    summary: str
+    size: int  # places
+    minutes: int
+
+
+SERVER_SUITES = {
+    suite.name: suite
+    for suite in (
+        ServerSuite(
+            "latency",
+            "from request to item in the language server, against llama.vim's way on the same model",
+            size=24,
+            minutes=8,
+        ),
+    )
+}
+"""Those by name."""
+
+
 def find_suite(name: str) -> Suite:
     """The suite of that name. Raises SettingsError."""
     if name not in SUITES:
-        raise SettingsError(f"There is no suite {name!r}.", f"There are {', '.join(SUITES)}.")
+        raise SettingsError(
+            f"There is no suite {name!r}.", f"There are {', '.join((*SUITES, *SERVER_SUITES))}."
+        )
     return SUITES[name]
 
 
