@@ -231,7 +231,7 @@ def test_of_several_lines_only_whole_ones_are_offered(wire: Wire, answers: Answe
     cut = {text: {"text": text, "finish": finish} for text in ("one\ntwo\nth", "\n  o", "o")}
     answers.write({"a": cut["one\ntwo\nth"], "b": cut["\n  o"], "c": cut["o"]})
     wire.open(URI, "a\nb\nc")
-    offered = [item["insertText"] for line in range(3) for item in wire.complete(URI, line, 1)]
+    offered = [wire.complete(URI, line, 1)[0]["insertText"] for line in range(3)]
     whole = "one\ntwo\nth" if finish == "lines" else "one\ntwo"
     assert offered == [whole, "\n  o", "o"]
 
@@ -246,7 +246,18 @@ def test_nothing_to_offer_is_an_empty_list(wire: Wire, answers: Answers) -> None
     assert next(stage["note"] for stage in why["stages"] if stage["stage"] == "extent") == "a block"
     assert why["text"].startswith(why["reason"])
     stages = [entry["stage"] for entry in why["stages"]]
-    assert stages == ["gate", "site", "cache", "running", "trigger", "extent", "schema", "model", "filters"]
+    assert stages == [
+        "gate",
+        "site",
+        "cache",
+        "running",
+        "trigger",
+        "extent",
+        "schema",
+        "context",
+        "model",
+        "filters",
+    ]
 
 
 def test_clients_without_inline_completion_get_one_popup_entry(

@@ -114,7 +114,7 @@ def test_an_answer_for_a_text_that_was_changed_meanwhile_is_null(wire: Wire, ans
 def test_brackets_that_the_editor_closes_and_types_over(wire: Wire, answers: Answers) -> None:
     answers.write({"x = ": 'f("a", b)\ny = 1'})
     typist = Typist(wire, "x = ")
-    [first] = typist.complete()
+    first = typist.complete()[0]
     typed = [("f", ""), ("(", ")"), ('"', '"'), ("a", ""), ('"', None), (",", ""), (" b", ""), (")", None)]
     behind = 0  # closers
     for text, closer in typed:

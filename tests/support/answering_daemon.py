@@ -4,10 +4,11 @@ Run as a program with VELOSPEC_ANSWERS naming a folder. `answers.json` there map
 {"text": ..., "wait": true, "finish": "deadline"}; the longest that fits counts, and without one the text is
 empty. With "refuse": true, a request with a grammar gets a GrammarError.
 With `wait` the engine steps until it is cancelled or the file `go` appears; "head" is the beginning of the
-text that it has written before. Each request ("ahead" where nobody waits for it), each head and each cancel
-is appended to `log.jsonl`. A request for no tokens gets none. Without a model, the daemon says so as the real
-one does: the file `no-model` tells it to. `chat.json` is for the model `talker`, which has the role chat: it
-maps what a prompt holds to such an answer.
+text that it has written before. A request for no tokens gets none, and one where chance takes part one of the
+answer's "others", if it has them, by its seed. Each request ("sample" where chance takes part, "ahead" where
+nobody waits for it), each head and each cancel is appended to `log.jsonl`. Without a model, the daemon says
+so as the real one does: the file `no-model` tells it to. `chat.json` is for the model `talker`, which has the
+role chat: it maps what a prompt holds to such an answer.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class AnsweringEngine:
     def infill(
         self, request: InfillRequest, cancel: CancelToken, on_text: Callable[[str], None] | None = None
     ) -> Completion:
-        event = "ahead" if request.background else "infill"
+        event = "ahead" if request.background else "sample" if request.sampling.temperature else "infill"
         self._log(event=event, prefix=request.prefix, suffix=request.suffix, path=request.path,
                   document=request.document, max_lines=request.limits.max_lines,
                   budget_ms=request.limits.budget_ms, max_tokens=request.limits.max_tokens,
@@ -60,6 +61,8 @@ class AnsweringEngine:
         answers = json.loads((self._folder / "answers.json").read_text("utf-8"))
         fitting = [end for end in answers if request.prefix.endswith(end)]
         answer = answers[max(fitting, key=len)] if fitting else {"text": ""}
+        if event == "sample" and "others" in answer:
+            answer = {"text": answer["others"][(request.sampling.seed or 0) % len(answer["others"])]}
         if answer.get("refuse") and request.grammar is not None:
             raise GrammarError("The grammar was refused.")
         head = answer.get("head", "")

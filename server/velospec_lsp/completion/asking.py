@@ -6,11 +6,12 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from velospec.core.errors import CancelledError, GrammarError, VeloSpecError
 from velospec.core.grammar import Grammar
-from velospec.core.request import Completion, FinishReason, InfillRequest, Limits
+from velospec.core.request import Completion, FinishReason, InfillRequest, Limits, Sampling
 from velospec_lsp.completion.offer import Outcome, Silence
 from velospec_lsp.completion.work import Work
 from velospec_lsp.json_schema.files import Workspace
@@ -92,6 +93,12 @@ class Asking:
         work.completion = completion
         work.trace.asked(completion.statistics)
         return None
+
+    async def draw(self, work: Work, budget_ms: int, sampling: Sampling) -> Completion:
+        """Another completion at the place of `work`. Raises VeloSpecError."""
+        grammars = work.guidance.grammars if work.guidance else ()
+        request = replace(self.request(work, budget_ms, next(iter(grammars), None)), sampling=sampling)
+        return await self._infiller.infill(request, model=work.settings.model or None)
 
     async def _guided(self, work: Work, budget_ms: int, grammars: list[Grammar | None]) -> Completion:
         """The completion under the first of `grammars` that the engine takes; those before it are removed."""

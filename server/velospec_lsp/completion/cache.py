@@ -100,7 +100,9 @@ class OfferCache:
         if not found:
             return ()
         turns = {identity: turn for turn, identity in enumerate(self._entries)}
-        found.sort(key=lambda pair: (pair[0].sampled, -turns[pair[0].id]))
+        # The last used first, and then the further choices in their order.
+        found.sort(key=lambda pair: -turns[pair[0].id])
+        found.sort(key=lambda pair: turns[pair[0].id] if pair[0].sampled else -1)
         hits: dict[str, Hit] = {}
         for entry, count in found:
             hit = _hit(entry, count, site)

@@ -12,7 +12,8 @@ from dataclasses import replace
 from inspect import isawaitable
 
 from velospec.core.errors import VeloSpecError
-from velospec.core.request import FinishReason
+from velospec.core.request import Completion, FinishReason
+from velospec_lsp.completion.alternatives import MOST, Alternatives, first_line
 from velospec_lsp.completion.asking import CUT_OFF, Asking, Infiller, nothing_left
 from velospec_lsp.completion.cache import Hit, OfferCache
 from velospec_lsp.completion.context.assemble import Context
@@ -36,7 +37,8 @@ from velospec_lsp.syntax_trees import Trees
 
 logger = logging.getLogger(__name__)
 
-_MOST = 3  # offers at a time
+_WRITING = frozenset({"model", "filters", "keep"})
+"""Stages that are left out where there is something to offer, and only more of it is wanted."""
 
 Stage = Callable[[Work], Outcome | Awaitable[Outcome | None] | None]
 """What a stage comes to: None lets the next one go on."""
@@ -65,6 +67,7 @@ class Pipeline(Listener):
         self.context = Context(lambda: self.gate, self.workspace_of)
         self.roots: tuple[str, ...] = ()  # paths of the workspace's folders
         self._asking = Asking(self, infiller, on_error, tell)
+        self._alternatives = Alternatives(self._asking, self._fit, self._remember)
         self._numbers = itertools.count(1)
         self.stages: tuple[tuple[str, Stage], ...] = (
             ("cache", self._recall),
@@ -76,6 +79,7 @@ class Pipeline(Listener):
             ("model", self._ask),
             ("filters", self._filter),
             ("keep", self._keep),
+            ("alternatives", self._alternatives.find),
             ("offer", self._offer),
         )
 
@@ -127,6 +131,8 @@ class Pipeline(Listener):
             return Silence("The selected entry of the popup does not fit the text at the cursor.")
         work = Work(query, settings, site, run, trace=trace)
         for name, stage in self.stages:
+            if work.found and name in _WRITING:
+                continue
             with trace.stage(name):
                 outcome = stage(work)
                 if isawaitable(outcome):
@@ -147,10 +153,12 @@ class Pipeline(Listener):
         if not work.found:
             return None
         logger.info("offer %s answered from the cache", work.found[0].id)
-        return self._offer(work)
+        more = query.manual and not self._alternatives.known(work.found)
+        return None if more else self._offer(work)
 
     async def _follow(self, work: Work) -> Outcome | None:
-        if not work.run.ahead and await self.running.follow(work.query, work.site):
+        alone = work.run.ahead or work.found
+        if not alone and await self.running.follow(work.query, work.site):
             return self._recall(work)
         return None
 
@@ -174,19 +182,23 @@ class Pipeline(Listener):
         return await self._asking.ask(work)
 
     def _filter(self, work: Work) -> Outcome | None:
-        completion, site, guidance = work.answer, work.site, work.guidance
-        cut_off = completion.finish in CUT_OFF
-        if guidance is None:
-            work.text, emptied_by = apply_filters(completion.text, site, cut_off=cut_off)
-        else:
-            work.text, emptied_by = guidance.fit(completion.text, cut_off=cut_off), "JSON"
-        return None if work.text else Silence(nothing_left(completion, emptied_by))
+        work.text, emptied_by = _filtered(work, work.answer)
+        return None if work.text else Silence(nothing_left(work.answer, emptied_by))
+
+    def _fit(self, work: Work, completion: Completion) -> str:
+        return _filtered(work, completion)[0]
 
     def _keep(self, work: Work) -> None:
         hit = Hit(f"v{next(self._numbers)}", "", work.text, fitted=work.guidance is not None)
         cut = work.answer.finish is FinishReason.DEADLINE and not work.query.manual
         self.cache.put(work.query.document.uri, work.site, hit, cut=cut)
         work.found = (hit,)
+
+    def _remember(self, work: Work, text: str) -> Hit:
+        fitted = work.guidance is not None
+        hit = Hit(f"v{next(self._numbers)}", "", text, fitted=fitted, sampled=True)
+        self.cache.put(work.query.document.uri, work.site, hit)
+        return hit
 
     def _offer(self, work: Work) -> Outcome:
         query = work.query
@@ -198,7 +210,17 @@ class Pipeline(Listener):
             offers = [offer for offer in offers if not unwanted(query.document, offer.start, offer.text)]
         if not offers:
             return Silence("This was passed over here before. Ask by hand to see it all the same.")
-        return tuple(offers[:_MOST])
+        line = None if work.found[0].fitted else first_line(offers[0], query, work.site)
+        others = {offer.text: offer for offer in (*offers[1:], line) if offer is not None}
+        return (offers[0], *list(others.values())[: MOST - 1])
+
+
+def _filtered(work: Work, completion: Completion) -> tuple[str, str]:
+    """What the filters leave of `completion`, and the one that left nothing (else an empty string)."""
+    cut_off = completion.finish in CUT_OFF
+    if work.guidance is None:
+        return apply_filters(completion.text, work.site, cut_off=cut_off)
+    return work.guidance.fit(completion.text, cut_off=cut_off), "JSON"
 
 
 def _refit(hit: Hit, site: Site) -> Hit | None:
