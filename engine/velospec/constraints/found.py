@@ -35,7 +35,7 @@ class Found:
             self._allowed.append(ids)
 
     def judged(self, ids: Path) -> tuple[int, bool]:
-        """How many of `ids` are allowed by what is known of forced text, and whether that decides of them all.
+        """How many of `ids` are allowed as far as forced text tells, and whether it decides of them all.
 
         All ways to cut forced text into tokens are allowed, and nothing else.
         """
