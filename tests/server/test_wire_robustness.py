@@ -69,7 +69,7 @@ def test_malformed_notifications_are_ignored(wire: Wire) -> None:
 def test_out_of_range_edits_are_clamped(wire: Wire, answers: Answers) -> None:
     wire.open(URI, "abc")
     wire.notify(CHANGE, change(URI, 2, (0, 99, 7, 3, "X"), (9, 9, 9, 9, "\nY")))
-    wire.complete(URI, 1, 1)
+    wire.complete(URI, 1, 1, triggerKind=1)
     assert answers.log()[-1]["prefix"] == "abcX\nY"
 
 
