@@ -55,6 +55,7 @@ class Server(LanguageServer):
         self.edits = Edits()
         self.listeners = Listeners()
         self.feedback = Feedback()
+        self.pipeline.wanted = self.feedback.rate
         self.prefetch = Prefetch(self.pipeline)
         fates = FateWatch(self.listeners.decided)
         watching = (self.pipeline, self.pipeline.trees, self.pipeline.history, self.pipeline.context)

@@ -39,6 +39,7 @@ class Settings:
     multiline: bool | tuple[str, ...] = True
     max_lines: int = 12
     max_tokens: int = 96
+    min_confidence: int = 20
     budget_ms: int = 1500
     manual_budget_ms: int = 5000
     prefix_chars: int = 4000
@@ -157,6 +158,7 @@ _RULES: dict[str, Rule] = {
     "multiline": _flag_or_names(),
     "max_lines": _number(1, 100),
     "max_tokens": _number(1, 1024),
+    "min_confidence": _number(0, 100),
     "budget_ms": _number(50, 60_000),
     "manual_budget_ms": _number(50, 60_000),
     "prefix_chars": _number(100, 100_000),

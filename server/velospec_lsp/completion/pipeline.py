@@ -20,6 +20,7 @@ from velospec_lsp.completion.context.assemble import Context
 from velospec_lsp.completion.extent import extent_of
 from velospec_lsp.completion.history import History
 from velospec_lsp.completion.offer import Outcome, Silence, make_offer
+from velospec_lsp.completion.quiet import EVEN, weigh
 from velospec_lsp.completion.rejections import Rejections
 from velospec_lsp.completion.running import Run, Running
 from velospec_lsp.completion.scope import Scope, scope_of
@@ -37,7 +38,7 @@ from velospec_lsp.syntax_trees import Trees
 
 logger = logging.getLogger(__name__)
 
-_WRITING = frozenset({"model", "filters", "keep"})
+_WRITING = frozenset({"model", "filters", "quiet", "keep"})
 """Stages that are left out where there is something to offer, and only more of it is wanted."""
 
 Stage = Callable[[Work], Outcome | Awaitable[Outcome | None] | None]
@@ -66,6 +67,7 @@ class Pipeline(Listener):
         self.history = History()
         self.context = Context(lambda: self.gate, self.workspace_of)
         self.roots: tuple[str, ...] = ()  # paths of the workspace's folders
+        self.wanted: Callable[[str], float] = lambda _: EVEN  # the share of offers taken, by language
         self._asking = Asking(self, infiller, on_error, tell)
         self._alternatives = Alternatives(self._asking, self._fit, self._remember)
         self._numbers = itertools.count(1)
@@ -78,6 +80,7 @@ class Pipeline(Listener):
             ("context", self._look_around),
             ("model", self._ask),
             ("filters", self._filter),
+            ("quiet", self._weigh),
             ("keep", self._keep),
             ("alternatives", self._alternatives.find),
             ("offer", self._offer),
@@ -187,6 +190,9 @@ class Pipeline(Listener):
 
     def _fit(self, work: Work, completion: Completion) -> str:
         return _filtered(work, completion)[0]
+
+    def _weigh(self, work: Work) -> Outcome | None:
+        return weigh(work, self.wanted(work.query.document.language))
 
     def _keep(self, work: Work) -> None:
         hit = Hit(f"v{next(self._numbers)}", "", work.text, fitted=work.guidance is not None)

@@ -27,6 +27,7 @@ class Work:
     guidance: Guidance | None = None  # of a JSON document that has a schema
     completion: Completion | None = None
     text: str = ""  # what is left of it to show
+    confidence: float | None = None  # that its first line is right, 0 to 1
     found: tuple[Hit, ...] = ()  # the choices to offer, the best first
     trace: Trace = field(default_factory=Trace)
 
