@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from velospec_lsp.encoding import PositionEncoding, to_column, to_index, whole_characters
+from velospec_lsp.notebooks import Notebooks
 from velospec_lsp.text import Place, Text
 
 logger = logging.getLogger(__name__)
@@ -42,6 +43,14 @@ class Document:
     version: int
     text: Text
     encoding: PositionEncoding
+    notebook: str = ""  # the URI of the notebook that it is a cell of
+    before: tuple[str, ...] = ()  # lines of the cells before it, with line ends
+    after: tuple[str, ...] = ()  # of those behind it
+
+    @property
+    def home(self) -> str:
+        """The URI of the file that its text is stored in."""
+        return self.notebook or self.uri
 
     def place(self, position: Position) -> Place:
         """Where `position` lies; one that does not exist is moved to the nearest place that does."""
@@ -68,13 +77,14 @@ class Documents:
 
     def __init__(self, encoding: PositionEncoding = PositionEncoding.UTF16) -> None:
         self.encoding = encoding
+        self.notebooks = Notebooks()
         self._open: dict[str, Document] = {}
 
     def open(self, uri: str, language: str, version: int, text: str) -> Document:
         """Take a document in; opening one that is open replaces it."""
         document = Document(uri, language, version, Text.of(whole_characters(text)), self.encoding)
         self._open[uri] = document
-        return document
+        return self.notebooks.place(document, self._open)
 
     def change(self, uri: str, version: int, changes: Iterable[Change]) -> Document | None:
         """Apply `changes` in order. A change of a document that is not open is ignored, and logged."""
@@ -86,7 +96,7 @@ class Documents:
             document = document.apply(change)
         document = replace(document, version=version)
         self._open[uri] = document
-        return document
+        return self.notebooks.place(document, self._open)
 
     def close(self, uri: str) -> None:
         if self._open.pop(uri, None) is None:
@@ -94,7 +104,8 @@ class Documents:
 
     def get(self, uri: str) -> Document | None:
         """The newest snapshot of `uri`; None if it is not open."""
-        return self._open.get(uri)
+        document = self._open.get(uri)
+        return None if document is None else self.notebooks.place(document, self._open)
 
     def __iter__(self) -> Iterator[Document]:
         return iter(list(self._open.values()))

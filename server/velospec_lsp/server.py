@@ -45,6 +45,7 @@ class Server(LanguageServer):
             "velospec",
             __version__,
             types.TextDocumentSyncKind.Incremental,
+            handlers.notebook.SYNC,
             protocol_cls=Protocol,
         )
         self.documents = Documents()

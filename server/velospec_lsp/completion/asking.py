@@ -139,7 +139,7 @@ class Asking:
                 budget_ms=float(budget_ms),
             ),
             speculate=settings.speculate,
-            workspace=self._pipeline.workspace_of(uri),
+            workspace=self._pipeline.workspace_of(work.query.document.home),
             grammar=grammar,
             log_probs=True,
             background=work.run.ahead,

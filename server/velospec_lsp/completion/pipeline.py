@@ -110,7 +110,8 @@ class Pipeline(Listener):
             return Silence("The setting velospec.enabled is false.")
         if document.language in settings.disabled_languages:
             return Silence(f"The setting velospec.disabledLanguages names {document.language}.")
-        ruling = self.gate.rule(document.uri, document.text.size)
+        around = sum(map(len, (*document.before, *document.after)))
+        ruling = self.gate.rule(document.home, document.text.size + around)
         if not ruling.allowed:
             return Silence(f"The file is kept from the model: {ruling.reason}.")
         return None

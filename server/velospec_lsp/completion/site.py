@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 
 from velospec_lsp.completion.languages import Language, language_of
 from velospec_lsp.completion.outline import Outline, outline, outline_before
@@ -90,11 +90,11 @@ def site_of(query: Query, prefix_chars: int, suffix_chars: int) -> Site | None:
     line = text.line(cursor.line)
     selected = selection.text if selection else ""
     line_before = line[: before.index] + selected
-    prefix = _window_before(text, before, prefix_chars) + selected
+    prefix = _window_before(query.document, before, prefix_chars) + selected
     below = to_lf(text.lines(behind.line + 1, behind.line + 1 + _BELOW)).split("\n")
     return Site(
         prefix=prefix,
-        suffix=_window_after(text, behind, suffix_chars),
+        suffix=_window_after(query.document, behind, suffix_chars),
         line_before=line_before.rpartition("\n")[2],
         tail=line[behind.index : content_length(line)],
         below=tuple(below[:_BELOW]),
@@ -125,17 +125,18 @@ def _nearest_above(text: Text, place: Place) -> str:
     return next((line.rstrip() for line in lines if line.strip()), "")
 
 
-def _window_before(text: Text, place: Place, limit: int) -> str:
-    """The text before `place`, at most `limit` characters of it.
+def _window_before(document: Document, place: Place, limit: int) -> str:
+    """The text before `place`, cells before it included, at most `limit` characters of it.
 
     Its start moves in strides only. A start that moved with each key would change the beginning of every
     prompt, and nothing of the last one's work could be used again.
     """
+    text = document.text
     lines = [text.line(place.line)[: place.index]]
     length = len(lines[0])
-    start = place.line
+    start = cursor_line = place.line + len(document.before)
     kept, kept_at = 1, start
-    for line in text.lines_backwards(place.line):
+    for line in chain(text.lines_backwards(place.line), reversed(document.before)):
         length += len(line)
         if length > limit:
             break
@@ -145,7 +146,7 @@ def _window_before(text: Text, place: Place, limit: int) -> str:
             kept, kept_at = len(lines), start
     else:
         kept, kept_at = len(lines), 0
-    if kept_at == place.line and start < place.line:
+    if kept_at == cursor_line and start < cursor_line:
         kept = len(lines)  # one stride of lines does not fit: the nearest lines are better than none
     window = to_lf(reversed(lines[:kept]))
     if len(window) <= limit:
@@ -154,12 +155,15 @@ def _window_before(text: Text, place: Place, limit: int) -> str:
     return window[min(-(-over // _CHAR_STRIDE) * _CHAR_STRIDE, len(window) - 1) :]
 
 
-def _window_after(text: Text, place: Place, limit: int) -> str:
-    """The text after `place`, at most `limit` characters. Typing before it does not change it."""
+def _window_after(document: Document, place: Place, limit: int) -> str:
+    """The text after `place`, cells behind it included, at most `limit` characters.
+
+    Typing before it does not change it.
+    """
     parts: list[str] = []
     length = 0
-    line = text.line(place.line)[place.index :]
-    rest = text.lines(place.line + 1)
+    line = document.text.line(place.line)[place.index :]
+    rest = chain(document.text.lines(place.line + 1), ("\n",) if document.after else (), document.after)
     while length < limit:
         parts.append(to_lf([line]))
         length += len(parts[-1])

@@ -15,6 +15,7 @@ from velospec_lsp.handlers import (
     edit_commands,
     inline_completion,
     lifecycle,
+    notebook,
     synchronize,
     text,
 )
@@ -26,5 +27,14 @@ if TYPE_CHECKING:
 def register_all(server: Server) -> None:
     """Register every handler. Completion by popup is added at initialization, for clients that need it."""
     lifecycle.register(server, completion.register)
-    for module in (synchronize, inline_completion, configuration, commands, edit_commands, code_action, text):
+    for module in (
+        synchronize,
+        notebook,
+        inline_completion,
+        configuration,
+        commands,
+        edit_commands,
+        code_action,
+        text,
+    ):
         module.register(server)
