@@ -86,6 +86,7 @@ def test_tail_overlap_elsewhere(code: str, language: str, text: str, left: str) 
         ("    ^\n    if b:\n    return None\n", "return None", "return None"),
         ("  ^\nif b:\n  return total(first, b)\n", "return total(first, b)", "return total(first, b)"),
         ("  ^\n  b = 2\n  return total(first, b)\n", "return total(first, b)", ""),
+        ("^\nthe rest.\n\nArgs:\n    a: the first", "or not.\n\nArgs:\n    a: the first", "or not.\n"),
         ("^\na()\n} else if (compute(b)) {\n", "} else if (compute(b)) {", ""),
         ("@property^\n@property\ndef g(self): ...", "\ndef f(self):", "\ndef f(self):"),
         ("^\n@staticmethod\ndef g(): ...", "@staticmethod\ndef f():", "@staticmethod\ndef f():"),

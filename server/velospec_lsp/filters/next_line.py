@@ -35,10 +35,9 @@ def drop_next_lines(text: str, site: Site) -> str:
     written = [line for _, line in filled]
     if written and (_begins(written, below) or (_tells(below[0]) and _loose(written[0]) == _loose(below[0]))):
         return "\n".join(lines[: filled[0][0]])
-    wanted = 1 if _tells(below[0]) and below[0].endswith(_OPENS_BLOCK) else 2
-    telling = len(below) >= wanted and not all(map(_COMMON.fullmatch, below[:wanted]))
+    passages = _passages(below)
     for at, (number, line) in enumerate(filled):
-        if (telling and written[at : at + wanted] == below[:wanted]) or _skips_to(line, below):
+        if _skips_to(line, below) or any(written[at : at + len(each)] == each for each in passages):
             return "\n".join(lines[:number])
     for count in range(min(len(filled) - 1, len(below)), 0, -1):
         if written[-count:] == below[:count]:
@@ -52,6 +51,17 @@ def _begins(written: list[str], below: list[str]) -> bool:
     if len(below) <= count or written[:count] != below[:count]:
         return False
     return written[-1] == below[count] or (count > 0 and below[count].startswith(written[-1]))
+
+
+def _passages(below: list[str]) -> list[list[str]]:
+    """What of the next lines is no chance where it is written again, from the next line or the one after."""
+    head = 1 if _tells(below[0]) and below[0].endswith(_OPENS_BLOCK) else 2
+    found = [below[:head], below[1:3]]
+    return [
+        each
+        for each, size in zip(found, (head, 2), strict=True)
+        if len(each) == size and not all(map(_COMMON.fullmatch, each))
+    ]
 
 
 def _skips_to(line: str, below: list[str]) -> bool:
