@@ -172,6 +172,14 @@ def test_forced_text_takes_one_step() -> None:
     assert done.statistics.forced_tokens == done.statistics.new_tokens == len(VOCABULARY.encode(text))
 
 
+def test_the_last_id_of_an_answer_takes_no_row() -> None:
+    text = '{"name": ["red", "green"], "age": 12}'
+    ids = VOCABULARY.encode(text)
+    done = write(text, schema({"const": json.loads(text)}), "a", Forced(VOCABULARY))
+    assert done.statistics.drafted_tokens == done.statistics.accepted_tokens == len(ids) - 1
+    assert done.statistics.rows[len(ids)] == 1
+
+
 def test_values_of_the_request_and_what_is_around_them_are_one_draft() -> None:
     wanted = {"type": "object", "properties": {"arg": {"type": "integer"}, "age": {"type": "integer"}},
               "required": ["arg", "age"], "additionalProperties": False}  # fmt: skip

@@ -209,6 +209,24 @@ def test_workspaces_learn_apart_and_are_found_again(tmp_path: Path) -> None:
     assert "a" not in json.loads((tmp_path / "acceptance.json").read_text())["workspaces"]
 
 
+def test_answers_under_a_grammar_are_learned_of_apart(tmp_path: Path) -> None:
+    def make() -> Acceptances:
+        return Acceptances(Acceptance, lambda: Acceptance({"place suffix 0": 2.0}))
+
+    spaces, offered = make(), draft(1)
+    spaces.enter("a", structured=True)
+    assert next(spaces.walk(offered)) > next(spaces.of("a").walk(offered))
+    spaces.learn([offered], Verdict(offered, 0, 2))
+    assert spaces.of("a").to_dict() == {}
+    learned = spaces.of("a", structured=True).to_dict()
+    assert learned
+    spaces.save(tmp_path)
+    again = make()
+    again.load(tmp_path)
+    assert again.of("a", structured=True).to_dict() == learned
+    assert again.of("a").to_dict() == {}
+
+
 def test_the_least_recently_used_workspace_leaves() -> None:
     spaces = Acceptances(Acceptance)
     first, second = spaces.of("1"), spaces.of("2")
@@ -230,10 +248,12 @@ def test_a_damaged_record_of_acceptance_is_passed_over(tmp_path: Path, text: str
     assert spaces.of().to_dict() == {}
 
 
-def test_the_shipped_weights_are_of_known_things() -> None:
-    weights = shipped()
+@pytest.mark.parametrize("structured", [False, True])
+def test_the_shipped_weights_are_of_known_things(*, structured: bool) -> None:
+    weights = shipped(structured=structured)
     kinds = {name.split()[0] for name in weights}
-    assert kinds == {"evidence", "place", "class", "told", "foreseen", "margin", "margins"}
+    known = {"evidence", "place", "class", "told", "foreseen", "margin", "margins"}
+    assert kinds == (known | {"density"} if structured else known)
     proposers = {name.split()[1] for name in weights if name.split()[0] in {"evidence", "place", "class"}}
     assert proposers <= set(PROPOSERS)
     assert all(abs(value) <= 4 for value in weights.values())
