@@ -149,7 +149,7 @@ def test_the_real_model_completes_and_comes_back_after_a_kill(real: Wire) -> Non
     real.answers["window/workDoneProgress/create"] = lambda _params: None
     real.initialize(WITH_PROGRESS, {"manualBudgetMs": 60_000})  # a busy machine must not matter
     real.open(URI, FIBONACCI)
-    [item] = real.complete(URI, 3, 14, triggerKind=1)
+    item = real.complete(URI, 3, 14, triggerKind=1)[0]
     assert item["insertText"] == "onacci(n - 1) + fibonacci(n - 2)"
     assert item["range"]["end"] == {"line": 3, "character": 14}
 
