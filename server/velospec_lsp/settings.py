@@ -43,7 +43,7 @@ class Settings:
     budget_ms: int = 1500
     manual_budget_ms: int = 5000
     prefix_chars: int = 4000
-    suffix_chars: int = 1000
+    suffix_chars: int = 1600
     speculate: bool = True
     offer_model: bool = True
     disabled_languages: tuple[str, ...] = ()
