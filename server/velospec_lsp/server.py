@@ -59,8 +59,9 @@ class Server(LanguageServer):
         self.pipeline.wanted = self.feedback.rate
         self.prefetch = Prefetch(self.pipeline)
         fates = FateWatch(self.listeners.decided)
-        watching = (self.pipeline, self.pipeline.trees, self.pipeline.history, self.pipeline.context)
-        for listener in (*watching, fates, self.pipeline.rejections, self.feedback, self.prefetch):
+        pipeline = self.pipeline
+        watching = (pipeline, pipeline.trees, pipeline.history, pipeline.answers, pipeline.context)
+        for listener in (*watching, fates, pipeline.rejections, self.feedback, self.prefetch):
             self.listeners.add(listener)
         self.traces: OrderedDict[str, Trace] = OrderedDict()
         self.counts = {"requests": 0, "offers": 0, "accepted": 0}

@@ -294,3 +294,17 @@ def test_after_one_deletion_nothing_is_asked_for(wire: Wire, answers: Answers) -
     assert (why["stage"], why["reason"].partition(";")[0]) == ("trigger", "A character was just deleted")
     [item] = wire.complete(URI, 0, 8, triggerKind=1)
     assert item["insertText"] == "alue"
+
+
+def test_what_was_not_shown_is_not_asked_for_again_while_it_is_typed(wire: Wire, answers: Answers) -> None:
+    answers.write({"x = ": "same", "x = so": "me"})
+    wire.open(URI, "x = \nx = same\n")
+    assert wire.complete(URI, 0, 4) == []  # the next line says it already
+    wire.notify("textDocument/didChange", change(URI, 2, (0, 4, 0, 4, "s")))
+    assert wire.complete(URI, 0, 5) == []
+    assert len(answers.log()) == 1
+    why = wire.call("workspace/executeCommand", {"command": "velospec.why", "arguments": [URI]})
+    assert why["model"] == {}
+    wire.notify("textDocument/didChange", change(URI, 3, (0, 5, 0, 5, "o")))
+    assert [item["insertText"] for item in wire.complete(URI, 0, 6)] == ["me"]
+    assert len(answers.log()) == 2

@@ -14,6 +14,7 @@ from inspect import isawaitable
 from velospec.core.errors import VeloSpecError
 from velospec.core.request import Completion, FinishReason
 from velospec_lsp.completion.alternatives import MOST, Alternatives, first_line
+from velospec_lsp.completion.answers import Answers
 from velospec_lsp.completion.asking import CUT_OFF, Asking, Infiller, nothing_left
 from velospec_lsp.completion.cache import Hit, OfferCache
 from velospec_lsp.completion.context.assemble import Context
@@ -63,6 +64,7 @@ class Pipeline(Listener):
         self.cache = OfferCache()
         self.running = Running()
         self.rejections = Rejections()
+        self.answers = Answers()
         self.trees = Trees()
         self.history = History()
         self.context = Context(lambda: self.gate, self.workspace_of)
@@ -181,9 +183,17 @@ class Pipeline(Listener):
         return scope_of(query, work.site, self.trees.view(query.document, query.cursor.line))
 
     async def _ask(self, work: Work) -> Outcome | None:
+        known = None if work.run.ahead else self.answers.rest(work)
+        if known is not None:
+            work.completion = known
+            work.trace.notes["model"] = "not asked: the rest of what it wrote before"
+            return None
         if not self.running.ask(work.run, work.site):
             return Silence("A request came before this could be completed ahead of time.")
-        return await self._asking.ask(work)
+        outcome = await self._asking.ask(work)
+        if work.completion is not None and not work.run.ahead:
+            self.answers.put(work)
+        return outcome
 
     def _filter(self, work: Work) -> Outcome | None:
         work.text, emptied_by = _filtered(work, work.answer)
