@@ -94,6 +94,8 @@ def test_a_bracket_at_the_start_of_a_line_closes_nothing_deeper() -> None:
         ('def f():\n    """\n    Say (\n    """\n    y = [', "]"),
         ('end of it.""" + (\n', ")"),
         ("x = (\n", ")"),
+        ('"""\nx = f(\n\ndef g():\n    """Say it."""\n', ")"),
+        ('"""\nSay (\n\nmore.\n"""\nx = [', "]"),
     ],
 )
 def test_a_window_may_begin_within_a_docstring(window: str, opened: str) -> None:

@@ -114,26 +114,41 @@ def outline_before(prefix: str, language: Language, *, from_start: bool) -> Outl
 
 
 def _started_in(window: str, language: Language) -> Span | None:
-    """The string or comment of several lines in which `window` begins, as far as its first sign tells."""
+    """The string or comment of several lines in which `window` begins, as far as its first signs tell."""
     firsts = []
     for span in (*language.comments, *language.strings):
         if not span.lines or len(span.close) == 1:  # a lone quote tells too little
             continue
         close, opener = window.find(span.close), window.find(span.opener)
-        if close >= 0 and (close < opener or opener < 0 or (close == opener and _closes_here(window, close))):
+        if close >= 0 and (
+            close < opener or opener < 0 or (close == opener and _first_closes(window, span.close))
+        ):
             firsts.append((close, span))
     return min(firsts, key=lambda first: first[0])[1] if firsts else None
 
 
-def _closes_here(window: str, at: int) -> bool:
-    """Whether the first sign in `window` that both begins and ends strings ends one."""
+def _first_closes(window: str, sign: str) -> bool:
+    """Whether the first `sign` in `window` ends a string. They begin and end in turn; a clear one tells."""
+    at, turn = window.find(sign), 0
+    while at >= 0:
+        closes = _closes_here(window, at)
+        if closes is not None:
+            return closes if turn % 2 == 0 else not closes
+        at, turn = window.find(sign, at + len(sign)), turn + 1
+    return False
+
+
+def _closes_here(window: str, at: int) -> bool | None:
+    """Whether the sign of three characters at `at` ends a string; None where nothing is beside or above it."""
     above, _, before = window[:at].rpartition("\n")
     behind = window[at + 3 :].partition("\n")[0]
     stem = before.strip().rstrip("rRbBuUfF")
     if stem:
         return not stem.endswith(("=", "(", "[", "{", ",", ":", "+", "return"))
     above = above.rstrip()
-    return not behind.strip() and bool(above) and not above.endswith((":", "=", "(", "[", "{", ","))
+    if behind.strip():
+        return False
+    return None if not above else not above.endswith((":", "=", "(", "[", "{", ","))
 
 
 def unclosed(opened: Sequence[Bracket], closed: Iterable[Bracket]) -> list[Bracket]:

@@ -21,7 +21,7 @@ def limit_scope(text: str, site: Site) -> str:
     document lacks that line. Lines within strings and comments count for nothing.
 
     Where the document goes on deeper than the cursor's line, the block is there already: what is to be
-    written is its first line.
+    written is its head.
     """
     facts = site.facts
     if facts.blocks is Blocks.NONE or "\n" not in text:
@@ -29,7 +29,7 @@ def limit_scope(text: str, site: Site) -> str:
     lines = text.split("\n")
     base, begun, deeper = indentation(site.line_before + lines[0]), bool(site.line_before.strip()), False
     if lines[0].strip() and indentation(_below(site)) > base:
-        return lines[0]
+        return _head(lines, site)
     for number, line in enumerate(lines[1:], 1):
         indent = indentation(line)
         if not line.strip() or indent > base:
@@ -44,6 +44,19 @@ def limit_scope(text: str, site: Site) -> str:
             continue
         return "\n".join(lines[: number + ends]).rstrip()
     return text
+
+
+def _head(lines: list[str], site: Site) -> str:
+    """The first of `lines`, and those on which it goes on because of a bracket or string."""
+    for count in range(1, len(lines) + 1):
+        text = "\n".join(lines[:count]) + "\n"
+        found = outline(text, site.facts, site.before.inside)
+        if all(bracket.closer == "}" for bracket in found.opened) and found.inside in (
+            None,
+            site.before.inside,
+        ):
+            return text[:-1]
+    return "\n".join(lines)
 
 
 @cache

@@ -9,7 +9,7 @@ from velospec_lsp.completion.site import Site
 
 # Runs of what is neither blank nor ASCII punctuation: words of any script, whatever marks they carry.
 _LAST_WORD = re.compile(r"[^\s!-/:-@\[-^`{-~]+\Z")
-_DANGLING = re.compile(r"[\s.,:=+\-*/%&|<>!?@~^\\\"'`(\[{#$]+\Z")
+_DANGLING = re.compile(r"[\s.,:=+\-*/%&|<>!?@~^\\(\[{#$]+\Z")
 _BEGINS = re.compile(r"\s*@|.*[:{(\[=\\]\s*\Z")
 _LEADS_ON = re.compile(r"(?:\A|\s)(?:and|or|not|in|is|if|else|for|await|new|as|from)\Z")
 
@@ -25,6 +25,8 @@ def drop_unfinished(text: str, site: Site) -> str:
     lines = text.split("\n")[:-1]
     first = next((number for number, line in enumerate(lines) if line.strip()), None)
     if first is None:
+        if text.endswith((",", ":", ";")):
+            return text
         return trim_dangling(_LAST_WORD.sub("", text)) or text
     whole = _whole(lines, site)
     if whole > first:
@@ -35,7 +37,7 @@ def drop_unfinished(text: str, site: Site) -> str:
 
 
 def trim_dangling(text: str) -> str:
-    """`text` without what asks for more at its end: operators, opening brackets and quotes, a dot."""
+    """`text` without what asks for more at its end: operators, opening brackets, a dot."""
     while (shorter := _LEADS_ON.sub("", _DANGLING.sub("", text))) != text:
         text = shorter
     return text
