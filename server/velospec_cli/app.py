@@ -41,6 +41,9 @@ _PARTS = {
     "benchmark": _Part(
         "velospec_cli.benchmark.command", "benchmark", "Measure what drafts bring on this machine."
     ),
+    "workspace": _Part(
+        "velospec_cli.workspace", "app", "Look at what was learned of your workspaces, or have it forgotten."
+    ),
     "daemon": _Part("velospec_cli.daemon", "app", "Look after the process that holds the models."),
 }
 
