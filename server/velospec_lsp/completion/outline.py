@@ -139,7 +139,7 @@ def _first_closes(window: str, sign: str) -> bool:
 
 
 def _closes_here(window: str, at: int) -> bool | None:
-    """Whether the sign of three characters at `at` ends a string; None where nothing is beside or above it."""
+    """Whether the sign of three characters at `at` ends a string; None if nothing is beside or above it."""
     above, _, before = window[:at].rpartition("\n")
     behind = window[at + 3 :].partition("\n")[0]
     stem = before.strip().rstrip("rRbBuUfF")
