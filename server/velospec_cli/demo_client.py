@@ -81,7 +81,8 @@ class EditorSession:
 
     def _options(self) -> dict[str, Any]:
         # Time enough on a slow machine: the demo shows how long it took, where an editor shows nothing.
-        return {"model": self._model, "offerModel": False, "manualBudgetMs": 60_000}
+        # All is shown: what is asked here is what there is, and when, not whether it is likely right.
+        return {"model": self._model, "offerModel": False, "manualBudgetMs": 60_000, "minConfidence": 0}
 
     async def __aenter__(self) -> Self:
         command = server_command()

@@ -30,7 +30,7 @@ def benchmark(  # noqa: PLR0913 - a command has an option for each wish
     suite: Annotated[
         str | None,
         typer.Argument(
-            help="code, humaneval, editing, completion, tools, schemas or latency; none lists them."
+            help="code, humaneval, editing, completion, tools, schemas, latency or quality; none lists them."
         ),
     ] = None,
     *,
@@ -72,7 +72,8 @@ def benchmark(  # noqa: PLR0913 - a command has an option for each wish
     """
     console = Console(highlight=False)
     if suite is None or suite in SERVER_SUITES:
-        told = _latency(model, prompts, threads, quick=quick, json_file=json_file) if suite else _listed()
+        run = {"latency": _latency, "quality": _quality}
+        told = run[suite](model, prompts, threads, quick=quick, json_file=json_file) if suite else _listed()
         console.print(told)
         return
     wanted = find_suite(suite)
@@ -123,6 +124,22 @@ def _latency(
     if json_file is not None:
         _write(json_file, document)
     return report.latency(document["summary"])
+
+
+def _quality(
+    name: str | None, places: int | None, threads: int | None, *, quick: bool, json_file: Path | None
+) -> RenderableType:
+    """The suite that judges what the language server would show."""
+    from velospec_cli.benchmark.opening import Options  # noqa: PLC0415 - loads the native library
+    from velospec_cli.benchmark.suites.quality_run import run_quality  # noqa: PLC0415 - as above
+
+    _check_writable(json_file)
+    options = Options(prompts=places, threads=threads, deadline=_deadline() if quick else None)
+    with Bars(Console(stderr=True)) as bars:
+        document = run_quality(_model(name, "completion"), options, bars)
+    if json_file is not None:
+        _write(json_file, document)
+    return report.quality(document)
 
 
 def _listed() -> RenderableType:

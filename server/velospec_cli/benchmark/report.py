@@ -138,6 +138,30 @@ def latency(summary: dict[str, Any]) -> RenderableType:
     return Group(table, text)
 
 
+def quality(document: dict[str, Any]) -> RenderableType:
+    """How right and how quiet: lines of Python that were begun, by source, then other places by kind."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("places", no_wrap=True)
+    for name in ("", "shown", "exact line", "first word", "survives", "quiet if wrong", "shown if right"):
+        table.add_column(name, justify="right")
+    summary = document["summary"]
+    groups = {"lines of Python": summary, **summary["sources"], **summary["kinds"]}
+    for label, figures in groups.items():
+        told = (figures[name] for name in _RATES)
+        table.add_row(
+            label, str(figures["places"]), *("" if rate is None else f"{rate:.1%}" for rate in told)
+        )
+    text = Text(f"{summary['duplicates']} of {summary['positions']} places show what stands beside them; ")
+    text.append(f"{summary['unbalanced'] or 0:.1%} of the single lines shown are unbalanced.\n")
+    for warning in document["machine"]["warnings"]:
+        text.append(warning + "\n", style="yellow")
+    return Group(table, text)
+
+
+_RATES = ("show_rate", "exact_line", "first_token", "survival", "quiet_rate", "right_shown")
+"""The columns of the suite `quality`."""
+
+
 def ablation(lines: Sequence[dict[str, Any]]) -> RenderableType:
     """The table of replays: speed-ups by the measured cost of batches and the engine's own time."""
     title = "Replayed under other settings: by the measured cost of batches"

@@ -14,6 +14,7 @@ Figures = dict[str, Any]
 def summarize(rows: Sequence[Row]) -> Figures:
     """All figures: of Python lines begun (the kind `word`), then of all places. JSON-ready."""
     python = words(rows)
+    others = [row for row in rows if row.kind != "word" or row.language != "python"]
     shown = [row.shown for row in rows if row.shown is not None]
     single = [offer for offer in shown if offer["lines"] == 1]
     return {
@@ -26,7 +27,7 @@ def summarize(rows: Sequence[Row]) -> Figures:
             f"{language} {kind}": figures(
                 [row for row in rows if (row.language, row.kind) == (language, kind)]
             )
-            for language, kind in dict.fromkeys((row.language, row.kind) for row in rows)
+            for language, kind in dict.fromkeys((row.language, row.kind) for row in others)
         },
     }
 

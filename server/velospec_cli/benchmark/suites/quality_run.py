@@ -20,7 +20,7 @@ from velospec_cli.benchmark.suites.quality_places import Place
 
 _CONTEXT = 2048  # of a prompt, in tokens, with its answer
 _QUICK_CONTEXT = 1024
-_LEAST = 12  # places of a quick run, however long they take
+_LEAST = 4  # places of a quick run, however long they take
 
 
 def run_quality(model: InstalledModel, options: Options, say: Progress) -> dict[str, Any]:

@@ -149,6 +149,12 @@ SERVER_SUITES = {
             size=24,
             minutes=8,
         ),
+        ServerSuite(
+            "quality",
+            "how right and how quiet the language server is at cursors in real files",
+            size=1030,
+            minutes=45,
+        ),
     )
 }
 """Those by name."""
