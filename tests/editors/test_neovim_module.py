@@ -28,7 +28,7 @@ class Desk:
         self.answers = folder / "answers.json"
         self.answer({})
 
-    def answer(self, answers: dict[str, list[dict[str, Any]]]) -> None:
+    def answer(self, answers: dict[str, Any]) -> None:
         self.answers.write_text(json.dumps(answers), encoding="utf-8")
 
     def setup(self, options: str = "") -> None:
@@ -217,6 +217,28 @@ def test_status_line_and_commands(desk: Desk) -> None:
     assert desk.editor.lua(statusline) == "VeloSpec: loading the model"
     complete = desk.editor.lua("return vim.fn.getcompletion('VeloSpec r', 'cmdline')")
     assert complete == ["rename-suggest", "restart"]
+
+
+def test_why_shows_the_stages_in_a_window_that_goes_away(desk: Desk) -> None:
+    desk.setup()
+    stages = [{"stage": "gate", "ms": 0.5, "note": ""}, {"stage": "model", "ms": 83.5, "note": "3 tokens"}]
+    reason = "The model has nothing to add here."
+    why = {"text": "", "reason": reason, "stage": "model", "ms": 84.0, "stages": stages}
+    desk.answer({"velospec.why": why})
+    desk.open("x = 1\ny = 2\n")
+    desk.editor.nvim.command("VeloSpec why")
+    desk.editor.wait(lambda: len(desk.editor.nvim.windows) == 2, "the window", 10)
+    assert desk.editor.nvim.windows[1].buffer[:] == [
+        reason,
+        "",
+        "  gate              0.5 ms",
+        "> model            83.5 ms  3 tokens",
+        "  in all           84.0 ms",
+    ]
+    desk.editor.keys("j")
+    desk.editor.wait(lambda: len(desk.editor.nvim.windows) == 1, "the window's end", 10)
+    shown = desk.editor.lua("return require('velospec.why').show({ text = 'x', stages = {} })")
+    assert shown is False
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """A language server whose answers a test writes down: `python scripted_server.py ANSWERS.json`.
 
 The file maps the text of the cursor's line up to the cursor to the items to answer with; anything else is
-answered with no items. It is read anew for each request. Executed commands are appended to ANSWERS.json.log.
+answered with no items. A command's name is mapped to its result. The file is read anew for each request.
+Executed commands are appended to ANSWERS.json.log.
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ def serve(answers: Path) -> None:
 
     def command(name: str) -> None:
         @server.command(name)
-        def run(*arguments: Any) -> str:
+        def run(*arguments: Any) -> Any:
             log({"command": name, "arguments": list(arguments)})
-            return f"{name} answered"
+            return json.loads(answers.read_text(encoding="utf-8")).get(name, f"{name} answered")
 
     for name in ("velospec.accepted", "velospec.status", "velospec.why", "velospec.restart"):
         command(name)

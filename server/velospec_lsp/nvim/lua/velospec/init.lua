@@ -138,8 +138,9 @@ local function running_client()
   return client
 end
 
--- Asks the server for `command` and shows its answer.
-local function ask(command, arguments)
+-- Asks the server for `command` and shows its answer, by `show` if that can.
+---@param show? fun(answer: any): boolean
+local function ask(command, arguments, show)
   local client = running_client()
   if not client then
     return
@@ -147,6 +148,8 @@ local function ask(command, arguments)
   client:request('workspace/executeCommand', { command = command, arguments = arguments }, function(err, result)
     if err then
       say(err.message, vim.log.levels.ERROR)
+    elseif show and show(result) then
+      return
     elseif type(result) == 'string' then
       say(result)
     elseif result ~= nil and result ~= vim.NIL then
@@ -160,7 +163,7 @@ local commands = {
     ask('velospec.status')
   end,
   why = function()
-    ask('velospec.why', { vim.uri_from_bufnr(0) })
+    ask('velospec.why', { vim.uri_from_bufnr(0) }, require('velospec.why').show)
   end,
   restart = function()
     ask('velospec.restart')
