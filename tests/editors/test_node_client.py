@@ -47,7 +47,7 @@ def test_negotiates(report: dict[str, Any]) -> None:
 
 
 def test_offers_at_the_cursor(report: dict[str, Any]) -> None:
-    (item,) = report["first"]
+    item = report["first"][0]
     assert item["insertText"].strip()
     assert "\r" not in item["insertText"]
     assert item["range"]["start"] == {"line": 4, "character": 7}
@@ -56,7 +56,7 @@ def test_offers_at_the_cursor(report: dict[str, Any]) -> None:
 
 def test_counts_utf16_units(report: dict[str, Any]) -> None:
     assert report["text"] == 'faces = ["😋é"]  # 😋\n\n\ndef first_face(faces):\n    "😋" ; return fa'
-    (item,) = report["afterSurrogates"]
+    item = report["afterSurrogates"][0]
     assert item["range"]["start"] == {"line": 4, "character": 20}
 
 
