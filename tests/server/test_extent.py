@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from velospec_lsp.completion.extent import Extent, extent_of
 from velospec_lsp.completion.scope import Scope, scope_of
@@ -156,3 +158,42 @@ CODE, COMMENT, STRING = Scope.CODE, Scope.COMMENT, Scope.STRING
 )
 def test_what_a_place_lies_in(marked: str, language: str, expected: Scope) -> None:
     assert seen(marked, language)[2] is expected
+
+
+PIECES = [*"() {}[]#x:\"'`
+", "if", "    ", '"""', "//", "/*", "é😋"]
+    "if",
+    " ",
+    "\n",
+    "    ",
+    "(",
+    ")",
+    "{",
+    "}",
+    "[",
+    "]",
+    '"',
+    "'",
+    '"""',
+    "`",
+    "#",
+    "//",
+    "/*",
+    "x",
+    "é😋",
+    ":",
+    "\r\n",
+]
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=12),
+    st.lists(st.sampled_from(PIECES), max_size=8),
+    st.sampled_from(["python", "javascript", "go", "html", "json", "bash", "rust", "ruby", "unheard-of"]),
+)
+def test_every_text_has_an_extent(before: list[str], after: list[str], language: str) -> None:
+    found = extent(f"{''.join(before)}|{''.join(after)}", language)
+    assert found.lines in (1, 12)
+    assert found.in_block is (found.lines == 12)
+    assert bool(found.why)

@@ -75,6 +75,7 @@ SILENT = {
     "inside a word with umlauts": ("gr|ün\n", "The cursor is inside a word."),
     "between arguments": ("f(|, b)\n", "Text follows the cursor on its line."),
     "before an operand": ("x = | + 1\n", "Text follows the cursor on its line."),
+    "before an element": ("<p>|<b>x</b></p>\n", "Text follows the cursor on its line."),
     "at a line's start": ("|x = 1\n", "Text follows the cursor on its line."),
 }
 
@@ -103,6 +104,10 @@ def test_the_text_right_of_the_cursor(name: str) -> None:
         ("x = | // why\n", "c"),
         ("name|\n", "python"),
         ("f(|)\r\n", "python"),
+        ("<p>|</p>\n", "html"),
+        ("  return <b>{|}</b>;\n", "javascriptreact"),
+        ("const f = (|) => {\n", "typescript"),
+        ("a.map((|) => )\n", "typescript"),
     ],
 )
 def test_what_may_stand_there(marked: str, language: str) -> None:

@@ -8,6 +8,7 @@ rule that is too broad silences everything: Enter, a dot, an accepted item and t
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -19,6 +20,9 @@ from velospec_lsp.completion.tail import is_inert
 from velospec_lsp.privacy import uri_path
 
 _SOON = 2.0  # seconds; what was done longer ago says nothing about what the user wants now
+_CLOSED = re.compile(r"[\s)\]}]*(?:=>\s*[{(]?|(?:</[\w.:-]*>\s*)+)[\s)\]};,]*")
+"""What editors and snippets put behind the cursor, too: the rest of an arrow function, closing tags."""
+
 _REWRITE = 3  # deletions in a row from which the user rewrites, and may want a suggestion
 
 
@@ -53,7 +57,8 @@ def text_follows(moment: Moment) -> str:
     tail = moment.site.tail.lstrip()
     openers = tuple(span.opener for span in moment.site.facts.comments)
     comment = bool(openers) and tail.startswith(openers)
-    return "" if comment or is_inert(tail) else "Text follows the cursor on its line."
+    free = comment or is_inert(tail) or _CLOSED.fullmatch(tail)
+    return "" if free else "Text follows the cursor on its line."
 
 
 def popup_differs(moment: Moment) -> str:
