@@ -49,16 +49,24 @@ class Place(NamedTuple):
         """The place behind `piece`, and the values that ended in it."""
         path, mode, written = self
         ends: list[End] = []
-        for number in piece:
-            byte = bytes((number,))
-            if mode in (Mode.STRING, Mode.KEY):
-                if byte != b'"' or _escaped(written):
-                    written = (written + byte)[-LONGEST:]
+        start, size = 0, len(piece)
+        while start < size:
+            if mode is Mode.STRING or mode is Mode.KEY:
+                quote = piece.find(b'"', start)
+                end = quote if quote >= 0 else size
+                written = (written + piece[start:end])[-LONGEST:]
+                start = end + 1
+                if end == size:
+                    break
+                if _escaped(written):
+                    written = (written + b'"')[-LONGEST:]
                 elif mode is Mode.STRING:
                     mode, written = Mode.AFTER, b""
                 else:
                     path, mode, written = (*path[:-1], written), Mode.COLON, b""
                 continue
+            byte = piece[start : start + 1]
+            start += 1
             if mode in (Mode.AFTER, Mode.SCALAR) and path and byte in b",]}":
                 ends.append((path, byte == b","))
             path, mode, written = _outside(path, mode, written, byte)
