@@ -132,12 +132,12 @@ def spot(text: str) -> Spot:
     return Spot(words_of(text), lines_of(text))
 
 
-def test_only_pieces_with_enough_in_common_are_chosen_the_best_last() -> None:
+def test_only_pieces_with_enough_in_common_are_chosen_the_best_first() -> None:
     pieces = [*cut("file:///parser.py", parser()), *cut("file:///a.py", invoices(lines=12))]
     less = next(cut("file:///b.py", invoices(lines=10).replace("quantity_", "number_")))
     least = next(cut("file:///c.py", invoices(lines=12).replace("customer", "buyer")))
     assert [p.uri for p in choose(spot(HERE), pieces)] == ["file:///a.py"]
-    assert [p.uri for p in choose(spot(HERE), [*pieces, less])] == ["file:///a.py", "file:///b.py"]
+    assert [p.uri for p in choose(spot(HERE), [*pieces, less])] == ["file:///b.py", "file:///a.py"]
     assert not choose(spot(HERE), [least])  # 0.26 of the words, not 0.3
     assert not choose(spot("x = 1"), pieces)
 

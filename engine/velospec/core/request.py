@@ -140,7 +140,7 @@ class InfillRequest:
     """Complete between `prefix` and `suffix`, LF line ends only, byte-exact at the cursor.
 
     `context` stands in a stable order, what changes most last: a prompt is read anew from the first chunk
-    that differs. Where there is no room for all, the first ones are left out.
+    that differs. What there is no room for behind those before it is left out.
     """
 
     document: str  # names the KV slot; the document's URI

@@ -56,20 +56,22 @@ class Repository:
     def place(
         self, chunks: Sequence[Chunk], path: str, room: int, encode: Callable[[str], list[int]]
     ) -> Surroundings:
-        """The last of `chunks` that fit into `room` ids together, in their order; nothing if none fits."""
+        """Those of `chunks` that fit into `room` ids behind the ones before them; nothing if none does.
+
+        A further one at the end so leaves those before it where they are.
+        """
         own = {"path": path or "untitled", "name": PurePath(path).name or "untitled"}
         opening, file, title = (fill(part, own, encode) for part in (self.opening, self.file, self.title))
         left = room - len(opening) - len(file) - len(title)
-        placed: list[list[int]] = []
-        for chunk in reversed(chunks):
+        placed: list[int] = []
+        for chunk in chunks:
             ids = self._ids(chunk, path, encode)
-            if len(ids) > left:
-                break
-            left -= len(ids)
-            placed.insert(0, ids)
+            if len(ids) <= left:
+                left -= len(ids)
+                placed += ids
         if not placed:
             return NOTHING
-        body = [*opening, *(id_ for ids in placed for id_ in ids)]
+        body = [*opening, *placed]
         return Surroundings([*body, *file], title) if self.in_front else Surroundings(file, [*body, *title])
 
     def _ids(self, chunk: Chunk, path: str, encode: Callable[[str], list[int]]) -> list[int]:

@@ -51,8 +51,8 @@ def choose(
 ) -> tuple[Piece, ...]:
     """The pieces for `place`, at most MOST: those `shown` that are still of use, then of `pieces` the best.
 
-    `allows` is asked of those only that could be chosen. The best stands last, since a model with little room
-    is shown the last ones.
+    `allows` is asked of those only that could be chosen. What is shown already stands first: so it is not
+    read again, and it is what a model with little room is shown.
     """
     new: list[Piece] = []
     kept = [piece for piece in shown if place.rates(piece) >= _STILL and not place.knows(piece)]
@@ -64,7 +64,7 @@ def choose(
         new_here = not place.knows(piece) and not any(_alike(piece, other) for other in (*kept, *new))
         if new_here and allows(piece):
             new.append(piece)
-    return (*kept, *reversed(new))
+    return (*kept, *new)
 
 
 def _alike(one: Piece, other: Piece) -> bool:
