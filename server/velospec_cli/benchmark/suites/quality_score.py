@@ -84,16 +84,18 @@ def repeats(change: Change, place: Place) -> bool:
 
 
 def is_unbalanced(change: Change, place: Place) -> bool:
-    """Whether a bracket or quote in an offer of one line has no partner in the document."""
+    """Whether in the line of an offer of one line a bracket or quote from it on has no partner."""
     if "\n" in change.text:
         return False
     pattern = _PYTHON if place.language == "python" else _SCRIPT
-    begin = len(change.before)
-    loose = _loose(change.before + change.text + change.after, pattern)
-    found = [at for at in loose if begin <= at < begin + len(change.text)]
-    author = _loose(place.before + place.truth + place.rest, pattern)
-    theirs = [at for at in author if len(place.before) <= at < len(place.before) + len(place.truth)]
-    return bool(found) and not theirs
+    ours = _has_loose(change.before, change.text + change.after, pattern)
+    return ours and not _has_loose(place.before, place.truth + place.rest, pattern)
+
+
+def _has_loose(before: str, behind: str, pattern: re.Pattern[str]) -> bool:
+    """Whether something in the first line of `behind`, which follows `before`, has no partner in both."""
+    end = len(before) + len(behind.partition("\n")[0])
+    return any(len(before) <= at < end for at in _loose(before + behind, pattern))
 
 
 def _loose(text: str, pattern: re.Pattern[str]) -> list[int]:
