@@ -239,6 +239,10 @@ class Engine:
         """The ids that the model is given for `request`. Raises InfillError, ContextError."""
         return tuple(self._task(request).ids)
 
+    def encode(self, text: str) -> tuple[int, ...]:
+        """The ids of `text` by itself."""
+        return tuple(self._backend.vocabulary.encode(text))
+
     def piece(self, token: int) -> bytes:
         """The bytes that a token stands for; empty for control tokens."""
         return self._backend.vocabulary.piece(token)

@@ -30,7 +30,7 @@ def benchmark(  # noqa: PLR0913 - a command has an option for each wish
     suite: Annotated[
         str | None,
         typer.Argument(
-            help="code, humaneval, editing, completion, tools, schemas, latency or quality; none lists them."
+            help="code, humaneval, editing, completion, tools, schemas, latency, quality or learning."
         ),
     ] = None,
     *,
@@ -72,7 +72,7 @@ def benchmark(  # noqa: PLR0913 - a command has an option for each wish
     """
     console = Console(highlight=False)
     if suite is None or suite in SERVER_SUITES:
-        run = {"latency": _latency, "quality": _quality}
+        run = {"latency": _latency, "quality": _quality, "learning": _learning}
         told = run[suite](model, prompts, threads, quick=quick, json_file=json_file) if suite else _listed()
         console.print(told)
         return
@@ -140,6 +140,22 @@ def _quality(
     if json_file is not None:
         _write(json_file, document)
     return report.quality(document)
+
+
+def _learning(
+    name: str | None, cursors: int | None, threads: int | None, *, quick: bool, json_file: Path | None
+) -> RenderableType:
+    """The suite that compares what was learned; `cursors` of each project."""
+    from velospec_cli.benchmark.opening import Options  # noqa: PLC0415 - loads the native library
+    from velospec_cli.benchmark.suites import learning  # noqa: PLC0415 - as above
+
+    _check_writable(json_file)
+    options = Options(prompts=cursors, threads=threads, deadline=_deadline() if quick else None)
+    with Bars(Console(stderr=True)) as bars:
+        document = learning.run_learning(_model(name, "completion"), options, bars)
+    if json_file is not None:
+        _write(json_file, document)
+    return learning.shown(document)
 
 
 def _listed() -> RenderableType:

@@ -51,7 +51,7 @@ class Library:
 
 def load() -> tuple[Prompt, ...]:
     """Cursors of all libraries in turn, those of one file together. Raises VeloSpecError."""
-    by_library = [_prompts_by_file(library) for library in map(find_library, LIBRARIES)]
+    by_library = [prompts_by_file(library) for library in map(find_library, LIBRARIES)]
     turns = chain.from_iterable(zip_longest(*by_library, fillvalue=()))
     return tuple(chain.from_iterable(turns))
 
@@ -77,16 +77,25 @@ def nearly_same(one: frozenset[str], other: frozenset[str]) -> bool:
     return least > 0 and len(one & other) > _NEAR * least
 
 
-def _prompts_by_file(library: Library) -> Iterator[tuple[Prompt, ...]]:
+def prompts_by_file(library: Library) -> Iterator[tuple[Prompt, ...]]:
+    """The cursors of each file that is neither too small nor too large."""
     for file in library.files:
-        text = file.read_text("utf-8").replace("\r\n", "\n")
-        if _SMALLEST <= len(text) <= _LARGEST:
-            name = f"{library.name}/{file.relative_to(library.root).as_posix()}"
-            corpus = library.others(file)
-            yield tuple(
-                Prompt(f"{name}:{text.count(chr(10), 0, start) + 1}", text[:start], text[end:], name, corpus)
-                for start, end in draw_places(text, seed=name)
-            )
+        prompts = prompts_of(library, file)
+        if prompts is not None:
+            yield prompts
+
+
+def prompts_of(library: Library, file: Path) -> tuple[Prompt, ...] | None:
+    """The cursors of one file of a library; None where it is too small or too large."""
+    text = file.read_text("utf-8").replace("\r\n", "\n")
+    if not _SMALLEST <= len(text) <= _LARGEST:
+        return None
+    name = f"{library.name}/{file.relative_to(library.root).as_posix()}"
+    corpus = library.others(file)
+    return tuple(
+        Prompt(f"{name}:{text.count(chr(10), 0, start) + 1}", text[:start], text[end:], name, corpus)
+        for start, end in draw_places(text, seed=name)
+    )
 
 
 def draw_places(text: str, *, seed: str) -> list[tuple[int, int]]:

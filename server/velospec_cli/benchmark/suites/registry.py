@@ -155,6 +155,12 @@ SERVER_SUITES = {
             size=1030,
             minutes=45,
         ),
+        ServerSuite(
+            "learning",
+            "five projects, one file left out: nothing learned, shipped rules, the workspace",
+            size=10,
+            minutes=15,
+        ),
     )
 }
 """Those by name."""
