@@ -144,6 +144,7 @@ class Server(LanguageServer):
         self.arbiter.withdraw()
         self.edits.withdraw()
         self.prefetch.stop()
+        self.pipeline.running.stop()
         self.feedback.write()
         await self.pipeline.context.close()
         await self.link.close()

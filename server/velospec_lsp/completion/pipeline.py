@@ -27,7 +27,7 @@ from velospec_lsp.completion.running import Run, Running
 from velospec_lsp.completion.scope import Scope, scope_of
 from velospec_lsp.completion.site import Query, Site, site_of
 from velospec_lsp.completion.trace import Trace
-from velospec_lsp.completion.trigger import Moment, why_not
+from velospec_lsp.completion.trigger import Moment, scope_disabled, why_not
 from velospec_lsp.completion.work import Work
 from velospec_lsp.events import Edit, Listener
 from velospec_lsp.filters import apply_filters
@@ -171,7 +171,9 @@ class Pipeline(Listener):
     def _judge_moment(self, work: Work) -> Outcome | None:
         disabled, past = work.settings.disabled_scopes, self.history.past(work.query.document.uri)
         scope = self._scope(work) if disabled else Scope.CODE
-        reason = "" if work.run.ahead else why_not(Moment(work.query, work.site, past, scope, disabled))
+        moment = Moment(work.query, work.site, past, scope, disabled)
+        # Ahead of a request, only what no later one changes counts.
+        reason = scope_disabled(moment) if work.run.ahead else why_not(moment)
         return Silence(reason) if reason else None
 
     def _measure_out(self, work: Work) -> None:

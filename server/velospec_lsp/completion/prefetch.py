@@ -8,7 +8,6 @@ its battery.
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
@@ -21,11 +20,10 @@ from velospec_lsp.completion.offer import Offer, Outcome, Silence
 from velospec_lsp.completion.pipeline import Pipeline
 from velospec_lsp.completion.running import Run, cursors_after
 from velospec_lsp.completion.site import Query
+from velospec_lsp.completion.trace import Trace
 from velospec_lsp.documents import Document
 from velospec_lsp.events import Edit, Listener
 from velospec_lsp.text import Place, behind
-
-logger = logging.getLogger(__name__)
 
 _READING_SECONDS = 0.2  # after an offer: whoever types fast is on the next key by then
 _IDLE_SECONDS = 0.5  # after a change or a silence: more than any editor waits before it asks
@@ -104,9 +102,11 @@ class Prefetch(Listener):
         """
         self._ahead_of = offer.id
         accepted = accept(query.document, offer)
-        outcome = await self._pipeline.complete(accepted, run=Run(accepted, ahead=True))
+        trace = Trace()
+        outcome = await self._pipeline.complete(accepted, trace, Run(accepted, ahead=True))
         if isinstance(outcome, Silence):
-            logger.info("nothing was prepared behind offer %s", offer.id)
+            if trace.last == "model":  # stopped, or there was no answer: it may be tried again
+                self._ahead_of = ""
             return
         cache, following = self._pipeline.cache, outcome[0]
         lines = (offer.text + following.text).count("\n") + 1

@@ -104,6 +104,11 @@ class Running:
         run.written = Written(site.prefix, site.suffix, "")
         return True
 
+    def stop(self) -> None:
+        """Stop all of it, what goes on without anyone who waits for it too."""
+        for run in self._runs.values():
+            run.stop()
+
     def stop_ahead(self) -> None:
         """Stop what nobody waits for."""
         for run in self._runs.values():
