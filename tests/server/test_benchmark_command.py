@@ -42,7 +42,7 @@ def benchmark(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
 def test_a_bare_benchmark_lists_the_suites(tmp_path: Path) -> None:
     result = benchmark(home=tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
-    for suite in ("code", "humaneval", "editing", "completion", "tools", "schemas"):
+    for suite in ("code", "humaneval", "editing", "completion", "tools", "schemas", "latency"):
         assert any(line.startswith(suite) for line in result.stdout.splitlines()), suite
     assert "velospec benchmark code --quick" in result.stdout
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from velospec.models.store import InstalledModel
 from velospec_cli.benchmark import report
 from velospec_cli.benchmark.suites import latency
 from velospec_cli.benchmark.suites.latency_figures import Kind, Row, percentiles, summarize
@@ -105,7 +106,7 @@ def test_the_rivals_stop_rules(texts: tuple[str | float, ...], line: str, expect
 
 
 def test_places_are_in_the_libraries_and_typed_in_one_line() -> None:
-    places = latency.load()
+    places = latency.load_places()
     assert len(places) >= 24
     assert all("\n" not in place.author[:8] for place in places)
     assert len({place.name for place in places}) == len(places)
@@ -133,3 +134,18 @@ def test_what_is_left_of_an_offer_is_told_by_where_it_began() -> None:
     assert (desk.text, desk.index) == ("x\nretu\nz", 6)
     assert desk.rest(Answer("return x\n", 0, 4, 0.1)) == "rn x"
     assert desk.rest(Answer("rn", 4, 4, 0.1)) == "rn"
+
+
+@pytest.mark.model
+@pytest.mark.slow
+def test_the_real_server_at_one_place(default_model: InstalledModel) -> None:
+    pytest.importorskip("llama_cpp.server.app", reason="the rival needs velospec[benchmark]")
+    document = latency.run_latency(default_model, 1, 2, lambda *_: None)
+    summary = document["summary"]
+    assert document.keys() == {"suite", "machine", "versions", "model", "summary", "rows"}
+    assert summary["typed_through_model_calls"] == 0
+    assert summary["cold"]["requests"] == summary["places"] == 1
+    assert all(row["model_calls"] == (row["kind"] in ("cold", "warm")) for row in document["rows"])
+    warm = [row for row in document["rows"] if row["kind"] == "warm"]
+    assert all(row["reused_tokens"] > 0.9 * row["prompt_tokens"] for row in warm[1:])
+    assert all(row["rival_ms"] >= row["rival_line_ms"] for row in warm)

@@ -23,7 +23,7 @@ class Watch:
     """Tells how much processor time others took since it was made."""
 
     def __init__(self) -> None:
-        self.load_before = _load()
+        self.load_before = load()
         self._started = time.monotonic()
         self._busy, self._own = _busy_seconds(), _own_seconds()
 
@@ -43,13 +43,7 @@ def describe_machine(engine: Engine, watch: Watch) -> dict[str, Any]:
     if others > _BUSY:
         warnings.append(f"Other work took {others:.0%} of the machine: the figures are disturbed.")
     machine: dict[str, Any] = {
-        "processor": _processor(),
-        "logical_processors": psutil.cpu_count(),
-        "threads": told["threads"],
-        "memory_bytes": psutil.virtual_memory().total,
-        "system": platform.platform(),
-        "load_before": watch.load_before,
-        "load_after": _load(),
+        **describe_host(told["threads"], watch.load_before),
         "other_work": round(others, 3),
         "warnings": warnings,
     }
@@ -60,6 +54,19 @@ def describe_machine(engine: Engine, watch: Watch) -> dict[str, Any]:
         machine["build"] = profile.conditions.build
         machine["read_tokens_per_second"] = round(profile.prefill_tokens_per_second, 1)
     return machine
+
+
+def describe_host(threads: int, load_before: list[float]) -> dict[str, Any]:
+    """JSON-ready: what can be told without an engine."""
+    return {
+        "processor": _processor(),
+        "logical_processors": psutil.cpu_count(),
+        "threads": threads,
+        "memory_bytes": psutil.virtual_memory().total,
+        "system": platform.platform(),
+        "load_before": load_before,
+        "load_after": load(),
+    }
 
 
 def describe_model(engine: Engine) -> dict[str, Any]:
@@ -89,7 +96,8 @@ def describe_versions(libraries: tuple[str, ...] = ()) -> dict[str, str]:
     }
 
 
-def _load() -> list[float]:
+def load() -> list[float]:
+    """How many processes wanted a processor, over 1, 5 and 15 minutes, where the system tells it."""
     return [round(value, 2) for value in os.getloadavg()] if hasattr(os, "getloadavg") else []
 
 

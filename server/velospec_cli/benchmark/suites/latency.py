@@ -18,6 +18,7 @@ from typing import Any
 
 from velospec.models.progress import Progress
 from velospec.models.store import InstalledModel
+from velospec_cli.benchmark.machine import describe_host, describe_versions, load
 from velospec_cli.benchmark.suites import completion
 from velospec_cli.benchmark.suites.latency_figures import Kind, Row, summarize
 from velospec_cli.benchmark.suites.latency_rival import Rival
@@ -77,7 +78,7 @@ class Desk:
         return answer.text[column - answer.start :].partition("\n")[0]
 
 
-def load() -> list[Place]:
+def load_places() -> list[Place]:
     """Places of the suite `completion`, spread over its files. Raises VeloSpecError."""
     texts: dict[str, str] = {}
     places = []
@@ -101,12 +102,15 @@ def run_latency(
     Raises:
         VeloSpecError: the model, the server or the rival cannot be used.
     """
-    places = load()
+    places = load_places()
     count = min(count, len(places))
     chosen = [places[number * len(places) // count] for number in range(count)]
+    load_before = load()
     rows = asyncio.run(_run(chosen, model, threads, say, deadline))
     return {
         "suite": "latency",
+        "machine": describe_host(threads, load_before),
+        "versions": describe_versions(("pathspec", "gguf", "pygls")),
         "model": {"name": model.name, "file": model.path.name, "sha256": model.sha256},
         "summary": {"places": len({row.place for row in rows}), **summarize(rows)},
         "rows": [row.to_dict() for row in rows],
