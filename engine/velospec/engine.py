@@ -325,7 +325,8 @@ class Engine:
         return completion
 
     def _enter(self, task: Task) -> None:
-        self._learned.enter(task.workspace, structured=task.grammar is not None)
+        taken = self.workspaces.of(task.workspace).taken()
+        self._learned.enter(task.workspace, structured=task.grammar is not None, taken=taken)
         self._drafters.enter(task.workspace, task.document)
 
     def _compose(self) -> Decoder:

@@ -3,7 +3,8 @@
 A logistic regression over what is known before the id is scored: the proposer's own guess, its evidence and
 the position; whether other drafts on offer say the same or something else; the class of the id and, in this
 process only, the id itself; how many of the last ids were foreseen by anyone; how sure the target has been
-(`entropy_gate`); and, under a grammar, what share of the vocabulary that allows. Every draft on offer
+(`entropy_gate`); what share of completions the user takes; and, under a grammar, what share of the vocabulary
+that allows. Every draft on offer
 teaches, also one that was not scored or was cut short, since it is compared with what the target decided.
 Weights begin with shipped values and never stop learning, so that the estimate follows the text at hand.
 Knows no costs.
@@ -27,6 +28,7 @@ _GROWTH = (0.0, 0.5, 0.9, 1.3, 1.7, 2.2, 2.8)
 _MOST_TOLD = 3  # drafts that say the same, or another thing: more count as so many
 _DENSITIES = (0.0005, 0.005, 0.02, 0.1, 0.5, 0.9)  # bounds of the classes of the grammar's density
 _LEVELS = (0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 0.95)  # bounds of the classes of the share of ids foreseen
+_TAKEN = (0.1, 0.3, 0.5, 0.7)  # bounds of the classes of the share that the user takes
 _RECENT = 0.8  # what an id leaves of that share before it
 _ID_FIRMNESS = 3.0  # an id differs from its class sooner than a class from all
 MOST_IDS = 4096
@@ -69,7 +71,17 @@ class Acceptance:
             [self._weights.get(f"density {level} {reach}") for reach in range(REACHES)]
             for level in range(len(_DENSITIES) + 1)
         ]
+        self._taken: list[Weight] = []
         self.begin()
+
+    def use_reception(self, share: float | None) -> None:
+        """The user takes this share of what completions offer, 0 to 1; None while that is not known.
+
+        Told before `begin`. A class of shares has a weight like anything else that is known of a place.
+        """
+        level = None if share is None else bisect_right(_TAKEN, share)
+        reaches = range(0 if level is None else REACHES)
+        self._taken = [self._weights.get(f"taken {level} {reach}") for reach in reaches]
 
     def begin(self) -> None:
         """A request begins: what was noted of the text before holds no longer."""
@@ -179,8 +191,9 @@ class Acceptance:
         known = not math.isnan(self._share)
         foreseen = self._foreseen[bisect_right(_LEVELS, self._share)] if known else []
         dense = self._densities[bisect_right(_DENSITIES, self._density)] if self._density < 1 else []
+        others = (foreseen, dense, self._taken)
         self._around = [
-            [*self._gate.weights(reach), *foreseen[reach : reach + 1], *dense[reach : reach + 1]]
+            [*self._gate.weights(reach), *(weight for each in others for weight in each[reach : reach + 1])]
             for reach in range(REACHES)
         ]
 

@@ -43,9 +43,13 @@ class Acceptances:
         self._known: OrderedDict[str, Acceptance] = OrderedDict()
         self._current = self.of()
 
-    def enter(self, workspace: str, *, structured: bool = False) -> None:
-        """A request of that workspace is next; `structured` says whether it has a grammar."""
+    def enter(self, workspace: str, *, structured: bool = False, taken: float | None = None) -> None:
+        """A request of that workspace is next; `structured` says whether it has a grammar.
+
+        `taken` is the share of completions that the user takes there, None while it is not known.
+        """
         self._current = self.of(workspace, structured=structured)
+        self._current.use_reception(taken)
 
     def begin(self) -> None:
         self._current.begin()

@@ -24,6 +24,7 @@ MAX_DOCUMENTS = 20_000
 ALL = "*"
 _MOST_FORGOTTEN = 10_000
 _LEVEL = 6  # of compression
+_LEAST_JUDGED = 20  # completions
 
 
 class Document:
@@ -201,6 +202,13 @@ class Workspace:
         with self.lock:
             add_counts(self.receptions, counts)
             add_counts(self.unsaved, counts)
+
+    def taken(self) -> float | None:
+        """The share of what completions offered that the user took and kept; None while little was judged."""
+        with self.lock:
+            judged = sum(self.receptions.get(kind, 0) for kind in Reception)
+            offered, kept = self.receptions.get("offered", 0), self.receptions.get("kept", 0)
+        return kept / offered if judged >= _LEAST_JUDGED and offered else None
 
     def known(self) -> dict[str, str]:
         """The digest of each document's text."""
