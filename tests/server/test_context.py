@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.server.conftest import Answers
+from tests.support.wire import WITH_INLINE, Wire
 from velospec.core.request import Chunk
 from velospec_lsp.completion.context.assemble import Context
 from velospec_lsp.completion.context.choice import MOST, choose
@@ -304,3 +306,19 @@ def test_folders_of_the_workspace_are_kept_apart(tmp_path: Path) -> None:
         await desk.context.close()
 
     on_loop(scene)
+
+
+def test_the_server_asks_with_pieces_of_the_workspaces_files(
+    start: Callable[..., Wire], answers: Answers, tmp_path: Path
+) -> None:
+    wire = start()
+    folder = {"uri": tmp_path.as_uri(), "name": "shop"}
+    wire.initialize({**WITH_INLINE, "workspace": {"workspaceFolders": True}}, workspaceFolders=[folder])
+    wire.open((tmp_path / "shop" / "billing.py").as_uri(), invoices(lines=12))
+    new = (tmp_path / "new.py").as_uri()
+    wire.open(new, HERE)
+    wire.complete(new, 4, len(HERE.rpartition("\n")[2]), triggerKind=1)
+    (entry,) = [entry for entry in answers.log() if entry["document"] == new]
+    assert entry["context"] == ["shop/billing.py"]
+    assert entry["suffix"] == ""
+    wire.close_documents()

@@ -55,7 +55,8 @@ class AnsweringEngine:
         self._log(event=event, prefix=request.prefix, suffix=request.suffix, path=request.path,
                   document=request.document, max_lines=request.limits.max_lines,
                   budget_ms=request.limits.budget_ms, max_tokens=request.limits.max_tokens,
-                  grammar=request.grammar and asdict(request.grammar))  # fmt: skip
+                  grammar=request.grammar and asdict(request.grammar),
+                  context=[chunk.path for chunk in request.context])  # fmt: skip
         if request.limits.max_tokens == 0:
             return Completion("", (), FinishReason.LENGTH, Statistics())
         answers = json.loads((self._folder / "answers.json").read_text("utf-8"))

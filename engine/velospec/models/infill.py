@@ -52,7 +52,7 @@ _DECLARED = (
 _NAMES = frozenset({"prefix", "suffix", "header"})
 _SUFFIX_CHARACTERS = 1500
 _HEADER_SHARE = 4  # of a prompt: at most its fourth part
-_CONTEXT_SHARE = 0.6  # of what the suffix leaves; docs/context.md says why
+_CONTEXT_SHARE = 2  # of the room: half of it, before the file's own text; docs/context.md says why
 _STEPS = 4  # in which what a short prefix leaves is given to other files
 _FEWEST_PER_TOKEN = 2  # characters of dense code
 _CHARACTERS_PER_TOKEN = 3  # of code, cautiously; a window that is too long all the same is cut by tokens
@@ -133,10 +133,11 @@ class InfillFormat:
             raise ContextError(
                 f"{limit} tokens are too few for an infill prompt.", "Give the model a larger context."
             )
+        most = self._context_room(len(prefix), len(suffix), room)
+        around = self.repository.place(context, path, most, self.plain.encode)
+        room -= len(around.front) + len(around.above)
         suffix_ids = self._suffix_ids(suffix, room)
-        room -= len(suffix_ids)
-        around = self.repository.place(context, path, self._context_room(prefix, room), self.plain.encode)
-        prefix_ids = self._prefix_ids(prefix, room - len(around.front) - len(around.above))
+        prefix_ids = self._prefix_ids(prefix, room - len(suffix_ids))
         back, heal = self.plain.take_back(prefix_ids)
         texts = {
             "header": header,
@@ -152,14 +153,14 @@ class InfillFormat:
         name = PurePath(path).name
         return fill(self.header, {"name": name}, self.plain.encode) if name else []
 
-    def _context_room(self, prefix: str, room: int) -> int:
-        """How many of `room` ids other files may take: a share, or what a short prefix will not need.
+    def _context_room(self, before: int, after: int, room: int) -> int:
+        """How many of `room` ids other files may take: a share, or what `before` and `after` will not need.
 
         Changes only when much has been typed: where it changed with each key, so would the prompt's head.
         """
         step = max(1, room // _STEPS)
-        needed = len(prefix) // _FEWEST_PER_TOKEN + step
-        return max(int(room * _CONTEXT_SHARE), room - -(-needed // step) * step)
+        needed = (before + min(after, self.suffix_characters)) // _FEWEST_PER_TOKEN + step
+        return max(room // _CONTEXT_SHARE, room - -(-needed // step) * step)
 
     def _suffix_ids(self, suffix: str, room: int) -> list[int]:
         """The text after the cursor, cut at the end of a line.

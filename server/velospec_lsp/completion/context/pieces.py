@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from zlib import crc32
 
-LINES = 24
-_STRIDE = 12
-_CHARACTERS = 900  # of one piece; what is beyond is cut off at a line's end
+LINES = 32
+_STRIDE = 16
+_CHARACTERS = 1200  # of one piece; what is beyond is cut off at a line's end
 _TOLD_BY = 9  # lines of a piece that hold anything, at least
 _BITS = 2048  # a piece has about 60 words, so that few share a bit
 
