@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 
 from velospec_lsp.completion.languages import Blocks, language_of
-from velospec_lsp.completion.outline import indentation
+from velospec_lsp.completion.outline import indentation, outline
 from velospec_lsp.completion.scope import Scope
 from velospec_lsp.completion.site import Site
 from velospec_lsp.completion.tail import is_inert
@@ -69,13 +69,14 @@ def _in_code(site: Site) -> str:
         return "in an import"
     if tail and not (line.endswith("{") and tail.startswith("}")):
         return "closers follow the cursor"
-    if _in_list(site, line):
+    begins = _begins_block(site, line)
+    if _in_list(site, line) and not (begins and outline(line, site.facts).opened):
         return "in a list"
     below = next((below for below in site.below if below.strip()), "")
     if not line:
         goes_on = site.below[0].strip() and indentation(below) >= indentation(site.line_before)
         return "the block goes on below" if goes_on else ""
-    if not _begins_block(site, line):
+    if not begins:
         return "a statement"
     has_body = below and not tail and indentation(below) > indentation(line)
     return "the block is not empty" if has_body else ""
