@@ -29,9 +29,7 @@ QUICK_SECONDS = 44.0
 def benchmark(  # noqa: PLR0913 - a command has an option for each wish
     suite: Annotated[
         str | None,
-        typer.Argument(
-            help="code, humaneval, editing, completion, tools, schemas, latency, quality or learning."
-        ),
+        typer.Argument(help=f"One of {', '.join((*SUITES, *SERVER_SUITES))}; none lists them."),
     ] = None,
     *,
     quick: Annotated[
