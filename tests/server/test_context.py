@@ -228,6 +228,26 @@ def test_files_of_the_folder_are_read_the_nearest_first(desk: Desk, tmp_path: Pa
     on_loop(scene)
 
 
+def test_an_open_files_copy_on_disk_is_not_shown_however_the_client_quotes_it(
+    desk: Desk, tmp_path: Path
+) -> None:
+    (tmp_path / "shop" / "a+b@home.py").write_text(invoices(lines=12), "utf-8")
+    (tmp_path / "shop" / "new~1.py").write_text(invoices(lines=12), "utf-8")
+
+    async def scene() -> None:
+        doc = document((tmp_path / "shop" / "new%7E1.py").as_uri().replace("%257E", "%7E"), HERE)
+        desk.context.opened(doc)
+        await desk.settle()
+        assert [chunk.path for chunk in desk.at(doc)] == ["shop/a+b@home.py"]
+        quoted = (tmp_path / "shop" / "x").as_uri()[:-1] + "a%2Bb%40home.py"
+        desk.context.opened(document(quoted, parser()))
+        await desk.settle()
+        assert desk.at(document(doc.uri, "\n" * 40 + HERE)) == ()
+        await desk.context.close()
+
+    on_loop(scene)
+
+
 def test_a_file_is_read_again_when_it_changed(tmp_path: Path) -> None:
     file, gate = tmp_path / "a.py", PrivacyGate()
     file.write_text(invoices(lines=12), "utf-8")

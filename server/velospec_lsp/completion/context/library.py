@@ -97,11 +97,11 @@ class Library:
         for other, entry in self._open.items():
             if other != uri and self._alike(other, folder, kind):
                 yield from self._cut(entry)
-        for other, file in self._files.items():
-            if kind_of(other) == kind and file.pieces:
-                of = file.pieces[0].uri
-                if of != uri and of not in self._open and folder and self._folder_of(of) == folder:
-                    yield from file.pieces
+        opened = {uri_path(other) for other in self._open} | {path}  # clients quote URIs in ways of their own
+        for other, file in self._files.items() if folder else ():
+            usable = kind_of(other) == kind and other not in opened
+            if usable and file.pieces and self._folder_of(file.pieces[0].uri) == folder:
+                yield from file.pieces
         for piece in self._cut_out:
             if self._alike(piece.uri, folder, kind):
                 yield piece
