@@ -31,6 +31,17 @@ def test_what_follows_an_accepted_offer_is_there_already(wire: Wire, answers: An
     assert (ahead["prefix"], ahead["max_tokens"]) == ("x = value(1)", 96)
 
 
+def test_that_nothing_follows_is_known_too(wire: Wire, answers: Answers) -> None:
+    answers.write({"x = ": "value(1)"})
+    typist = Typist(wire, "x = ")
+    [item] = typist.complete()
+    answers.wait_for("ahead")
+    heard(wire)
+    accept(typist, item)
+    assert typist.complete() == []
+    assert (len(answers.log()), len(answers.log("ahead"))) == (1, 1)
+
+
 def test_a_request_for_what_is_being_prepared_waits_for_it(wire: Wire, answers: Answers) -> None:
     answers.write({"x = ": "value(1)", "x = value(1)": {"text": " + 2", "wait": True}})
     typist = Typist(wire, "x = ")

@@ -56,7 +56,9 @@ class Answers(Listener):
             return None
         if (last.settings, last.lines) != (work.settings, work.extent.lines):
             return None
-        count = last.written.typed(work.site)
+        # An answer may be that there is nothing to write: it has no beginning to type.
+        same = not work.query.manual and last.written.typed_at(work.site, 0)
+        count = 0 if same else last.written.typed(work.site)
         return None if count is None else without(last.completion, count)
 
     def closed(self, document: Document) -> None:

@@ -193,7 +193,7 @@ class Pipeline(Listener):
         if not self.running.ask(work.run, work.site):
             return Silence("A request came before this could be completed ahead of time.")
         outcome = await self._asking.ask(work)
-        if work.completion is not None and not work.run.ahead:
+        if work.completion is not None and not work.run.reads:
             self.answers.put(work)
         return outcome
 
