@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-
-import pytest
+from collections.abc import Callable
 
 from tests.server.conftest import Answers
 from tests.server.test_wire_typing import URI, Typist, heard, texts
-from tests.support.wire import Wire
+from tests.support.wire import Wire, change
 
 
 def accept(typist: Typist, item: dict[str, object]) -> None:
@@ -96,15 +95,20 @@ def test_an_offer_that_the_time_cut_off_grows_while_it_is_shown(wire: Wire, answ
     assert len(answers.log()) == 1
 
 
-@pytest.mark.parametrize("text", ["x = 1", "x = "])
-def test_where_nothing_is_asked_the_prompt_is_read(wire: Wire, answers: Answers, text: str) -> None:
-    typist = Typist(wire, text)
+def test_where_nothing_is_asked_the_prompt_is_read(start: Callable[..., Wire], answers: Answers) -> None:
+    wire = start()
+    wire.initialize()
+    typist = Typist(wire, "x = 1")
     [opened] = answers.wait_for("ahead")
     assert (opened["document"], opened["prefix"], opened["max_tokens"]) == (URI, "", 0)
     typist.type("y")
     entries = answers.wait_for("ahead", 2)
-    assert (entries[1]["prefix"], entries[1]["max_tokens"]) == (text + "y", 0)
-    assert answers.log() == []
+    assert (entries[1]["prefix"], entries[1]["max_tokens"]) == ("x = 1y", 0)
+    # Another document may only be looked at, while this one is worked on.
+    wire.open("file:///project/other.py", "y = 1\n")
+    time.sleep(0.7)  # longer than the server waits before it reads
+    heard(wire)
+    assert (len(answers.log("ahead")), answers.log()) == (2, [])
 
 
 def test_a_request_in_time_leaves_nothing_to_read(wire: Wire, answers: Answers) -> None:
@@ -131,6 +135,7 @@ def test_a_document_that_is_closed_has_nothing_prepared(wire: Wire, answers: Ans
 
 def test_nothing_is_read_of_a_file_that_is_kept_from_the_model(wire: Wire, answers: Answers) -> None:
     wire.open("file:///project/.env", "TOKEN=")
+    wire.notify("textDocument/didChange", change("file:///project/.env", 2, (0, 6, 0, 6, "a")))
     time.sleep(0.7)  # as above
     heard(wire)
     assert answers.log("ahead") == []

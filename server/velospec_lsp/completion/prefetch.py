@@ -40,18 +40,23 @@ class Prefetch(Listener):
         self._on_battery = on_battery or Battery().discharging
         self._waiting: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
+        self._used = False  # whether any document was edited or completed
         self._uri = ""  # of the document that something waits or runs for
         self._ahead_of = ""  # the offer whose acceptance is, or was, assumed
 
     def opened(self, document: Document) -> None:
+        if self._used:
+            return  # it may only be looked at; its prompt would push out what is worked on
         self._soon(_IDLE_SECONDS, document, partial(self._read, Query(document, Place(0, 0))))
 
     def edited(self, edit: Edit) -> None:
+        self._used = True
         cursor = next(iter(cursors_after(edit)), None)
         if cursor is not None:
             self._soon(_IDLE_SECONDS, edit.after, partial(self._read, Query(edit.after, cursor)))
 
     def asked(self, query: Query) -> None:
+        self._used = True
         if query.document.uri == self._uri:
             self._forget()  # what runs may be just what is asked for
         else:
