@@ -17,7 +17,7 @@ _COLD_SECONDS = (
     1.2  # to read a prompt that nothing of is in the cache: then 0.3 s of an editor's 1.5 are left
 )
 _UNMEASURED_WINDOW = 1024  # ids of an infill prompt while the reading speed is not known
-_LEAST_WINDOW = 600  # however slow the machine: docs/context.md shows what less would cost
+_LEAST_WINDOW = 680  # however slow the machine: docs/context.md shows what less would cost
 
 
 def window(context: int, prefill_rate: float | None) -> int:

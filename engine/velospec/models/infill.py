@@ -52,7 +52,7 @@ _DECLARED = (
 _NAMES = frozenset({"prefix", "suffix", "header"})
 _SUFFIX_CHARACTERS = 1500
 _HEADER_SHARE = 4  # of a prompt: at most its fourth part
-_CONTEXT_SHARE = 2  # of the room: half of it, before the file's own text; docs/context.md says why
+_CONTEXT_SHARE = 0.45  # of the room, before the file's own text; docs/context.md says why
 _STEPS = 4  # in which what a short prefix leaves is given to other files
 _FEWEST_PER_TOKEN = 2  # characters of dense code
 _CHARACTERS_PER_TOKEN = 3  # of code, cautiously; a window that is too long all the same is cut by tokens
@@ -160,7 +160,7 @@ class InfillFormat:
         """
         step = max(1, room // _STEPS)
         needed = (before + min(after, self.suffix_characters)) // _FEWEST_PER_TOKEN + step
-        return max(room // _CONTEXT_SHARE, room - -(-needed // step) * step)
+        return max(int(room * _CONTEXT_SHARE), room - -(-needed // step) * step)
 
     def _suffix_ids(self, suffix: str, room: int) -> list[int]:
         """The text after the cursor, cut at the end of a line.
