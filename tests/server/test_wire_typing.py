@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tests.server.conftest import Answers
@@ -158,3 +159,30 @@ def test_what_the_time_cut_off_is_no_answer_to_a_request_by_hand(wire: Wire, ans
     assert texts(typist.complete()) == ["value"]
     assert texts(typist.complete(triggerKind=1))[0] == "value(1)"
     assert texts(typist.complete())[0] == "value(1)"
+
+
+def test_a_popups_entry_is_typed_through_and_waited_for_too(
+    start: Callable[..., Wire], answers: Answers
+) -> None:
+    wire = start()
+    wire.initialize({"textDocument": {}})
+    answers.write({"x = ": {"text": "value(1)", "head": "val", "wait": True}})
+    typist = Typist(wire, "x = ")
+
+    def ask() -> int:
+        place = {"textDocument": {"uri": URI}, "position": {"line": 0, "character": typist.column}}
+        return wire.ask("textDocument/completion", place)
+
+    older = ask()
+    answers.wait_for("head")
+    heard(wire)
+    typist.type("v")
+    newer = ask()
+    assert wire.result(older) is None
+    answers.touch("go")
+    [item] = wire.result(newer)["items"]
+    assert item["textEdit"]["newText"] == "value(1)"
+    typist.type("a")
+    [item] = wire.result(ask())["items"]
+    assert item["textEdit"]["newText"] == "value(1)"
+    assert (len(answers.log()), answers.log("cancelled")) == (1, [])
