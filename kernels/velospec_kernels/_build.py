@@ -50,7 +50,7 @@ def find_nvcc() -> Path:
             return candidate
     raise BuildError(
         f"The CUDA compiler nvcc was not found (CUDA_HOME is {home or 'not set'}, and it is not on PATH).",
-        "Install the CUDA toolkit 12 or later, or set CUDA_HOME to its folder.",
+        "Install the CUDA toolkit 12.4 or later, or set CUDA_HOME to its folder.",
     )
 
 
@@ -59,13 +59,18 @@ def build(source: Path, architecture: str) -> Path:
 
     Two processes that compile the same at once both succeed. Raises BuildError.
     """
-    nvcc = find_nvcc()
-    library = cache_folder() / f"{source.stem}-{architecture}-{_key(source, architecture, nvcc)}.so"
+    library = library_of(source, architecture)
     if library.exists():
         return library
+    nvcc = find_nvcc()
     virtual = architecture.replace("sm_", "compute_")
     target = f"-gencode=arch={virtual},code={architecture}"
     return make(library, [str(nvcc), *FLAGS, target, f"-I{INCLUDE}", str(source)])
+
+
+def library_of(source: Path, architecture: str) -> Path:
+    """Where the cache has the library of `source` for `architecture`, compiled or not. Raises BuildError."""
+    return cache_folder() / f"{source.stem}-{architecture}-{_key(source, architecture, find_nvcc())}.so"
 
 
 def make(library: Path, command: list[str]) -> Path:

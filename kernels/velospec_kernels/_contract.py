@@ -19,6 +19,8 @@ BACKENDS: tuple[str, ...] = get_args(Backend)
 Words = npt.NDArray[np.int32] | npt.NDArray[np.uint32]
 """A packed mask: bit `id % 32` of word `id // 32` says whether `id` is allowed, on a little-endian host."""
 
+CPU_DTYPES = ("float32",)
+CUDA_DTYPES = ("float32", "float16", "bfloat16")
 MASK_DTYPES = ("int32", "uint32")
 MAX_VOCABULARY = 2**30  # so that an id plus a block of ids still fits into int32
 
@@ -91,6 +93,21 @@ def check_dense_rows(argument: View) -> None:
         raise ContractError(
             f"{argument.name} must have stride 1 along its last dimension, got {argument.strides[-1]:g}."
         )
+
+
+def check_dense(argument: View) -> None:
+    """`argument` of two dimensions lies in memory row after row, without gaps."""
+    check_dense_rows(argument)
+    rows, columns = argument.shape
+    if rows > 1 and argument.strides[0] != columns:
+        raise ContractError(f"{argument.name} must have rows {columns} apart, got {argument.strides[0]:g}.")
+
+
+def check_logits(logits: View) -> None:
+    """`logits` are rows of a dtype that the operations read where they lie."""
+    check_vocabulary(logits.shape[1])
+    check_dtype(logits, CPU_DTYPES if logits.device == "cpu" else CUDA_DTYPES)
+    check_dense_rows(logits)
 
 
 def check_device(argument: View, other: View) -> None:

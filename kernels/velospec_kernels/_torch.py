@@ -11,6 +11,9 @@ from velospec_kernels import _build
 if TYPE_CHECKING:
     from velospec_kernels._contract import CudaTensor
 
+DTYPE_CODES = {"float32": 0, "float16": 1, "bfloat16": 2}
+"""The dtypes of logits, as launchers number them."""
+
 
 def torch() -> Any:
     """The torch module; no static import, so that the package type-checks and loads without it."""
@@ -27,6 +30,11 @@ def place_of(tensor: CudaTensor) -> tuple[ctypes.c_int, ctypes.c_void_p]:
     """The device of `tensor` and torch's current stream there, as launchers take them."""
     stream = torch().cuda.current_stream(tensor.device)
     return ctypes.c_int(tensor.device.index), ctypes.c_void_p(stream.cuda_stream)
+
+
+def dtype_code(tensor: CudaTensor) -> ctypes.c_int:
+    """The dtype of `tensor`, one of those of logits, as launchers take it."""
+    return ctypes.c_int(DTYPE_CODES[str(tensor.dtype).removeprefix("torch.")])
 
 
 def pointer(tensor: CudaTensor | None) -> ctypes.c_void_p:

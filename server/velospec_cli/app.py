@@ -44,6 +44,7 @@ _PARTS = {
     "workspace": _Part(
         "velospec_cli.workspace", "app", "Look at what was learned of your workspaces, or have it forgotten."
     ),
+    "kernels": _Part("velospec_cli.kernels", "app", "Compile the kernels for GPUs ahead of time."),
     "daemon": _Part("velospec_cli.daemon", "app", "Look after the process that holds the models."),
 }
 

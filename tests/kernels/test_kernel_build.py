@@ -19,6 +19,7 @@ from velospec_kernels.grammar_masked_argmax import cuda
 PACKAGE = Path(velospec_kernels.__file__).parent
 OPERATIONS = sorted(source.stem for source in PACKAGE.glob("*/*.cu"))
 SYMBOLS = {
+    "fused_sample": ["velospec_fused_sample"],
     "grammar_masked_argmax": ["velospec_grammar_masked_argmax", "velospec_grammar_masked_argmax_workspace"],
     "popcount_density": ["velospec_popcount_density"],
 }
@@ -92,7 +93,7 @@ def test_workspace_is_sized_as_the_source_wants_it(compiled: Path) -> None:
     library = ctypes.CDLL(str(_build.build(_build.source_of("grammar_masked_argmax"), "sm_90")))
     wanted = library.velospec_grammar_masked_argmax_workspace
     wanted.restype = ctypes.c_int64
-    for rows, vocabulary in [(1, 1), (1, 1024), (3, 1025), (12, 248_320), (4096, 151_936)]:
+    for rows, vocabulary in [(1, 1), (1, 4096), (3, 4097), (12, 248_320), (4096, 151_936)]:
         assert cuda.workspace_bytes(rows, vocabulary) == wanted(rows, vocabulary)
 
 
@@ -183,7 +184,8 @@ def test_without_velospec_home_the_cache_is_the_users(
 
 def test_importing_compiles_nothing_and_needs_numpy_alone(tmp_path: Path) -> None:
     code = (
-        "import sys, velospec_kernels.grammar_masked_argmax, velospec_kernels.popcount_density;"
+        "import sys, velospec_kernels.grammar_masked_argmax, velospec_kernels.popcount_density,"
+        "velospec_kernels.fused_sample, velospec_kernels.fused_logit_processor;"
         "heavy = {'torch', 'triton', 'xgrammar', 'llama_cpp', 'platformdirs', 'velospec'};"
         "print(sorted(heavy & set(sys.modules)))"
     )

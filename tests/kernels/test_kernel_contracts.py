@@ -10,6 +10,7 @@ import pytest
 
 from velospec_kernels._contract import MAX_VOCABULARY
 from velospec_kernels.errors import ContractError
+from velospec_kernels.fused_sample import Sample, fused_sample
 from velospec_kernels.grammar_masked_argmax import MaskedArgmax, grammar_masked_argmax
 from velospec_kernels.popcount_density import Density, popcount_density
 
@@ -72,12 +73,6 @@ GPU = FakeCudaTensor((3, 40), "bfloat16")
         ),
         (FakeCudaTensor((3, 40), "float64"), None, {}, "float32 or float16 or bfloat16, got float64."),
         (
-            FakeCudaTensor((4097, 40), "float16"),
-            None,
-            {"out": "fitting"},
-            "at most 4096 rows on CUDA, got 4097.",
-        ),
-        (
             LOGITS,
             MASK,
             {"backend": "fast"},
@@ -104,14 +99,10 @@ GPU = FakeCudaTensor((3, 40), "bfloat16")
         (LOGITS, MASK, {"workspace": GPU}, "workspace must be None for backend 'numpy', got one."),
         (GPU, None, {"workspace": GPU}, "workspace must have 1 dimensions, got shape [3, 40]."),
         (GPU, None, {"workspace": FakeCudaTensor((9,), "int8")}, "workspace must be uint8, got int8."),
-        (GPU, None, {"workspace": FakeCudaTensor((9,), "uint8")}, "at least 16432 bytes, got 9."),
+        (GPU, None, {"workspace": FakeCudaTensor((9,), "uint8")}, "at least 384 bytes, got 9."),
     ],
 )
 def test_masked_argmax_refuses(logits: Any, mask: Any, options: dict[str, Any], message: str) -> None:
-    if options.get("out") == "fitting":
-        rows = logits.shape[:1]
-        dtypes = ("int32", "float32", "float32", "int32")
-        options = {"out": MaskedArgmax(*(FakeCudaTensor(rows, dtype) for dtype in dtypes))}
     with pytest.raises(ContractError, match=re.escape(message)):
         grammar_masked_argmax(logits, mask, **options)
 
@@ -143,6 +134,32 @@ def test_masked_argmax_refuses(logits: Any, mask: Any, options: dict[str, Any], 
 def test_popcount_density_refuses(mask: Any, vocabulary: int, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ContractError, match=re.escape(message)):
         popcount_density(mask, vocabulary, **options)
+
+
+SETTINGS = np.zeros((3, 4), np.float32)
+KEYS = np.zeros((3, 2), np.int64)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"logits": LOGITS[0]}, "logits must have 2 dimensions, got shape [40]."),
+        ({"logits": LOGITS.astype(np.float16)}, "logits must be float32, got float16."),
+        ({"mask": MASK[:2]}, "mask must have shape [3, 2]"),
+        ({"settings": SETTINGS[:, :3]}, "settings must have shape [3, 4] (4 values for each row of logits)"),
+        ({"settings": SETTINGS.astype(np.float64)}, "settings must be float32, got float64."),
+        ({"settings": np.zeros((3, 5), np.float32)[:, :4]}, "settings must have rows 4 apart, got 5."),
+        ({"settings": FakeCudaTensor((3, 4), "float32")}, "settings must be on cpu like logits, got cuda:0."),
+        ({"keys": KEYS[0]}, "keys must have shape [3, 2] (2 values for each row of logits), got [2]."),
+        ({"keys": KEYS.astype(np.int32)}, "keys must be int64, got int32."),
+        ({"out": Sample(SETTINGS[:, 0], SETTINGS[:, 0], MASK[:, 0])}, "out.ids must be int32, got float32."),
+        ({"backend": "cuda"}, "backend 'cuda' wants logits on a CUDA device, got it on cpu."),
+    ],
+)
+def test_fused_sample_refuses(options: dict[str, Any], message: str) -> None:
+    given: dict[str, Any] = {"logits": LOGITS, "settings": SETTINGS, "keys": KEYS, **options}
+    with pytest.raises(ContractError, match=re.escape(message)):
+        fused_sample(given.pop("logits"), given.pop("mask", None), **given)
 
 
 def test_contract_errors_are_value_errors_with_cause_and_remedy() -> None:

@@ -15,18 +15,16 @@ from velospec_kernels._contract import (
     check_dense_rows,
     check_device,
     check_dtype,
+    check_logits,
     check_mask,
     check_output,
     check_rank,
-    check_vocabulary,
     choose,
     view,
 )
 from velospec_kernels.errors import ContractError
 from velospec_kernels.grammar_masked_argmax import cuda, reference, vectorized
 
-CPU_DTYPES = ("float32",)
-CUDA_DTYPES = ("float32", "float16", "bfloat16")
 Ints = TypeVar("Ints")
 Floats = TypeVar("Floats")
 
@@ -92,16 +90,16 @@ def grammar_masked_argmax(
     any other: it wins where nothing greater is allowed. -0.0 equals 0.0.
 
     Args:
-        logits: [rows, vocabulary], float32 on the CPU; float32, float16 or bfloat16 on a CUDA device, at
-            most 4,096 rows there. Stride 1 along a row; rows may be any distance apart. Never written to. On
+        logits: [rows, vocabulary], float32 on the CPU; float32, float16 or bfloat16 on a CUDA device.
+            Stride 1 along a row; rows may be any distance apart. Never written to. On
             CUDA, rows that start at a multiple of 16 bytes are read fastest.
         mask: int32 or uint32 [rows, ceil(vocabulary / 32)], 32 ids a word, lowest bit first; bits past the
             vocabulary are ignored. Stride 1 along a row. None allows every id.
         out: Where to write: `ids` and `counts` int32 [rows], `top1` and `top2` float32 [rows], on the device
             of `logits`. None allocates.
         workspace: CUDA only: what `cuda.workspace(rows, vocabulary, device)` gave, for work on one stream at
-            a time. None makes one for this call. With `out` and `workspace` given, the call is one launch,
-            allocates nothing, and may be captured in a graph.
+            a time. None makes one for this call. With `out` and `workspace` given, the call is one launch
+            (for every 132 rows, on an H200), allocates nothing, and may be captured in a graph.
         backend: `reference` (plain loops) or `numpy` for arrays on the CPU, `cuda` for CUDA tensors, `auto`
             for the fast one of the two.
 
@@ -112,12 +110,27 @@ def grammar_masked_argmax(
         ContractError: An argument is not as said here; the message names it and both values.
         BuildError: The CUDA source cannot be compiled on this machine.
     """
+    scores = check_arguments(logits, mask, out)
+    chosen = choose(backend, scores)
+    if workspace is not None:
+        _check_workspace(chosen, workspace, scores)
+    out = MaskedArgmax(*empty(logits, scores.shape[0])) if out is None else out
+    if chosen == "cuda":
+        cuda.run(cast("CudaTensor", logits), cast("CudaTensor | None", mask), out, workspace)
+    else:
+        (reference if chosen == "reference" else vectorized).run(logits, mask, out)
+    return out
+
+
+def check_arguments(
+    logits: npt.NDArray[np.float32] | CudaTensor,
+    mask: Words | CudaTensor | None,
+    out: MaskedArgmax[Any, Any] | None,
+) -> View:
+    """Hold the arguments to the contract, and return how the logits lie. Raises ContractError."""
     scores = view("logits", logits)
     check_rank(scores, 2)
-    chosen = choose(backend, scores)
-    check_vocabulary(scores.shape[1])
-    check_dtype(scores, CUDA_DTYPES if chosen == "cuda" else CPU_DTYPES)
-    check_dense_rows(scores)
+    check_logits(scores)
     if mask is not None:
         masks = view("mask", mask)
         check_mask(masks, *scores.shape)
@@ -127,14 +140,7 @@ def grammar_masked_argmax(
             out._fields, out, ("int32", "float32", "float32", "int32"), strict=True
         ):
             check_output(f"out.{name}", array, dtype, scores)
-    if workspace is not None:
-        _check_workspace(chosen, workspace, scores)
-    out = MaskedArgmax(*_empty(logits, scores.shape[0])) if out is None else out
-    if chosen == "cuda":
-        cuda.run(cast("CudaTensor", logits), cast("CudaTensor | None", mask), out, workspace)
-    else:
-        (reference if chosen == "reference" else vectorized).run(logits, mask, out)
-    return out
+    return scores
 
 
 def _check_workspace(chosen: Backend, workspace: CudaTensor, scores: View) -> None:
@@ -150,7 +156,8 @@ def _check_workspace(chosen: Backend, workspace: CudaTensor, scores: View) -> No
         raise ContractError(f"workspace must have at least {needed} bytes, got {space.shape[0]}.")
 
 
-def _empty(logits: npt.NDArray[np.float32] | CudaTensor, rows: int) -> tuple[Any, Any, Any, Any]:
+def empty(logits: npt.NDArray[np.float32] | CudaTensor, rows: int) -> tuple[Any, Any, Any, Any]:
+    """New arrays or tensors for the answer, where `logits` lie."""
     if not isinstance(logits, np.ndarray):
         return cuda.empty(logits, rows)
     ids, counts = np.empty((2, rows), np.int32)

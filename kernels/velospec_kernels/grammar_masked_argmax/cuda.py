@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from velospec_kernels.grammar_masked_argmax import CudaArgmax
 
 _OPERATION = "grammar_masked_argmax"
-_DTYPE_CODES = {"float32": 0, "float16": 1, "bfloat16": 2}
-# As in the CUDA source: rows that have a ticket, and the fewest ids that one block looks at.
-MOST_ROWS = 4096
-_IDS_PER_BLOCK = 1024
+# As in the CUDA source: ids that a block looks at, of single precision, and the warps of a block.
+_IDS_PER_BLOCK = 4096
+_WARPS = 8
+_WORD_BYTES = 16
 
 
 def workspace_bytes(rows: int, vocabulary: int) -> int:
-    """Bytes of workspace for `rows` rows: the tickets, and what each block of a row found."""
+    """Bytes of workspace for `rows` rows: a word for each warp of each row."""
     blocks = -(-vocabulary // _IDS_PER_BLOCK)
-    return MOST_ROWS * 4 + rows * blocks * 16
+    return rows * blocks * _WARPS * _WORD_BYTES
 
 
 def workspace(rows: int, vocabulary: int, device: Any) -> CudaTensor:
@@ -52,14 +52,14 @@ def run(
 ) -> None:
     """Launch on torch's current stream. Raises BuildError, ContractError, LaunchError."""
     rows, vocabulary = logits.shape
-    if rows > MOST_ROWS:
-        raise ContractError(f"logits must have at most {MOST_ROWS} rows on CUDA, got {rows}.")
     if space is None:
         space = workspace(rows, vocabulary, logits.device)
+    elif space.data_ptr() % _WORD_BYTES:
+        raise ContractError(f"workspace must start at a multiple of {_WORD_BYTES} bytes.")
     library = _torch.load_for(_OPERATION, logits)
     status = library.velospec_grammar_masked_argmax(
         *_torch.place_of(logits),
-        ctypes.c_int(_DTYPE_CODES[str(logits.dtype).removeprefix("torch.")]),
+        _torch.dtype_code(logits),
         _torch.pointer(logits),
         _torch.row_stride(logits),
         _torch.pointer(mask),

@@ -14,24 +14,34 @@ __device__ __forceinline__ unsigned within(unsigned word, int index, int vocabul
   return left >= 32 ? word : word & ((1u << left) - 1u);
 }
 
-__global__ void __launch_bounds__(kThreads) popcount_density_kernel(
-    const unsigned* __restrict__ mask, int64_t mask_stride, int words, int vocabulary,
-    int* __restrict__ counts, float* __restrict__ density) {
-  const unsigned* row = mask + blockIdx.x * mask_stride;
+struct Arguments {
+  const unsigned* mask;
+  int64_t mask_stride;  // words
+  int words;
+  int vocabulary;
+  int* counts;
+  float* density;
+};
+
+__global__ void __launch_bounds__(kThreads) popcount_density_kernel(const Arguments args) {
+  velospec::wait_for_kernel_before();
+  velospec::let_next_kernel_start();
+  const int words = args.words, vocabulary = args.vocabulary;
+  const unsigned* row = args.mask + blockIdx.x * args.mask_stride;
   int count = 0;
   // Rows of any alignment: single words up to the first 16-byte boundary, then four at a time, then the rest.
   const int head = min(words, static_cast<int>((16 - (reinterpret_cast<uintptr_t>(row) & 15)) / 4 & 3));
   const int quads = (words - head) / 4;
   const uint4* body = reinterpret_cast<const uint4*>(row + head);
   for (int quad = threadIdx.x; quad < quads; quad += kThreads) {
-    const uint4 bits = __ldg(body + quad);
+    const uint4 bits = body[quad];
     const int index = head + quad * 4;
     // The tail can only lie in the last word, so the other three are whole.
     count += __popc(bits.x) + __popc(bits.y) + __popc(bits.z) + __popc(within(bits.w, index + 3, vocabulary));
   }
   const int rest = head + quads * 4;
   const int single = threadIdx.x < head ? threadIdx.x : rest + threadIdx.x - head;
-  if (single < words) count += __popc(within(__ldg(row + single), single, vocabulary));
+  if (single < words) count += __popc(within(row[single], single, vocabulary));
 
   count = __reduce_add_sync(~0u, count);
   __shared__ int warp_counts[kWarps];
@@ -40,8 +50,8 @@ __global__ void __launch_bounds__(kThreads) popcount_density_kernel(
   if (threadIdx.x < 32) {
     count = __reduce_add_sync(~0u, warp_counts[threadIdx.x]);
     if (threadIdx.x == 0) {
-      counts[blockIdx.x] = count;
-      density[blockIdx.x] = __fdiv_rn(static_cast<float>(count), static_cast<float>(vocabulary));
+      args.counts[blockIdx.x] = count;
+      args.density[blockIdx.x] = __fdiv_rn(static_cast<float>(count), static_cast<float>(vocabulary));
     }
   }
 }
@@ -55,8 +65,9 @@ VELOSPEC_EXPORT int velospec_popcount_density(int device, cudaStream_t stream, c
   if (rows == 0) return cudaSuccess;
   const velospec::OnDevice here(device);
   if (here.status() != cudaSuccess) return here.status();
+  const velospec::Device properties(device);
+  if (properties.status != cudaSuccess) return properties.status;
   const int words = vocabulary / 32 + (vocabulary % 32 != 0);
-  popcount_density_kernel<<<rows, kThreads, 0, stream>>>(mask, mask_stride, words, vocabulary, counts,
-                                                         density);
-  return cudaGetLastError();
+  const Arguments args{mask, mask_stride, words, vocabulary, counts, density};
+  return velospec::launch(popcount_density_kernel, dim3(rows), kThreads, 1, properties.hopper, stream, args);
 }
