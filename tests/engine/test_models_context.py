@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -11,12 +12,14 @@ from hypothesis import strategies as st
 
 from tests.support.vocabularies import vocabulary
 from velospec.backends.llama_cpp import open_vocabulary
+from velospec.backends.scripted import ScriptedBackend, ScriptedVocabulary, hash_rule
 from velospec.core.errors import ProtocolError, SettingsError
 from velospec.core.ids import common_length
 from velospec.core.request import Chunk, InfillRequest
 from velospec.daemon.codec import from_plain, to_plain
+from velospec.decode.slots import Slots
 from velospec.models.infill import InfillFormat
-from velospec.models.repository import AS_COMMENTS, as_comment, repository_of
+from velospec.models.repository import AS_COMMENTS, Repository, as_comment, repository_of
 from velospec.models.store import InstalledModel
 from velospec.tasks import window
 
@@ -179,6 +182,28 @@ def test_typing_and_a_new_chunk_leave_the_other_chunks_alone(name: str) -> None:
     before, after = (form.build(prefix, suffix, "m.py", 900, context=chunks[:n]).ids for n in (4, 5))
     kept = form.plain.decode(before[: common_length(before, after)])
     assert all(f"helper_{n}(".encode() in kept for n in range(4))
+
+
+def test_a_session_in_one_file_reads_each_piece_once() -> None:
+    vocabulary = ScriptedVocabulary()
+    form = InfillFormat.for_model({}, vocabulary, "{suffix}<control>{prefix}")
+    form = replace(form, repository=Repository(("{path}\n{text}\n",)))  # bytes: every character is an id
+    slots = Slots(ScriptedBackend(hash_rule(vocabulary, seed=1, order=2), vocabulary, slots=1))
+    typed, read = "total = net(price)\nprint(total)", []
+
+    def ask(prefix: str, suffix: str, pieces: tuple[Chunk, ...]) -> None:
+        ids = form.build(prefix, suffix, "m.py", 900, context=pieces).ids
+        slot = slots.acquire("m.py", ids)
+        read.append(len(ids) - len(slot.ids))
+        slot.prefill(ids[len(slot.ids) :])
+
+    for length in range(len(typed)):
+        ask("import shop\n" + typed[:length], "\nend()\n", (A,))
+    assert read[1:] == [1] * (len(typed) - 1)
+    ask("import shop\n" + typed, "\nend()\n", (A, B))
+    assert read[-1] == len("import shop\n" + typed) + 1 + len("\nend()\n") + len("lib/b.py\n" + B.text)
+    ask("import", " shop\n" + typed + "\nend()\n", (A, B))  # elsewhere in the file
+    assert read[-1] == len("import shop\n" + typed) + 1 + len("\nend()\n")
 
 
 @settings(max_examples=60, deadline=None)
