@@ -12,6 +12,7 @@ import pytest
 
 from velospec.core.acceptance_counts import add_counts, read_counts
 from velospec.core.file_lock import lock_file
+from velospec_cli.status import status
 from velospec_lsp.completion.feedback import Feedback
 from velospec_lsp.documents import Document
 from velospec_lsp.encoding import PositionEncoding
@@ -116,3 +117,20 @@ def test_the_rate_begins_at_one_half_and_follows_what_is_done(tmp_path: Path) ->
     assert feedback.rate("python") == (40 + 10) / (60 + 20)
     decide(feedback, *[Fate.DELETED] * 10)
     assert feedback.rate("python") == (30 + 10) / (60 + 20)
+
+
+def test_the_status_command_shows_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("VELOSPEC_HOME", str(tmp_path))
+    status()
+    assert "Suggestions" not in capsys.readouterr().out
+    assert add_counts({TODAY: {"go": Counter(shown=3, typed=1)}})
+    status()
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[-2:] == [
+        ["language", "shown", "accepted", "partly", "typed", "rejected", "deleted"],
+        ["go", "3", "0", "0", "1", "0", "0"],
+    ]
+    status(as_json=True)
+    assert json.loads(capsys.readouterr().out)["suggestions"] == {"go": {"shown": 3, "typed": 1}}
