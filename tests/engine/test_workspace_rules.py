@@ -117,3 +117,13 @@ def test_a_rule_that_fails_rests_and_comes_back() -> None:
     assert ngram.propose(4) is EMPTY
     ngram.extend([6] * 64 + CONTEXT)
     assert ngram.propose(4).ids[:1] == (5,)
+
+
+def test_a_rule_writes_what_all_places_agree_on_and_is_silent_where_many_do_not() -> None:
+    index = ChainIndex()
+    for document, tail in enumerate(([5, 6, 7, 8], [5, 6, 7, 9], [5, 6, 7, 10])):
+        index.add([*CONTEXT, *tail], document)
+    assert proposer(index).propose(16).ids == (5, 6, 7)
+    for document in (7, 8):
+        index.add([*CONTEXT, 50, 51], document)
+    assert proposer(index).propose(16) is EMPTY

@@ -24,6 +24,7 @@ Where the rule is the workspace's own, TIERS times LENGTHS more.
 TIERS = len(Tier)
 
 _TRUST = 0.8  # how often a model does what the authors of other code did, until that is counted
+_OWN_TRUST = 0.95  # how often it did what all places of the workspace do
 _LONG = 4  # ids of a draft that is a long one
 _LEAST_CHANCE = 0.3  # of all of a draft's ids, as the rules say
 _FAILURES = 4  # in a row, until a rule rests
@@ -95,9 +96,11 @@ class NgramRules:
         if limit < 1:
             return EMPTY
         first, own = self._find(self._rules, self._tail), self._find(self._own, self._tail)
-        better = own is not None and (first is None or own[1].chance >= first[1].chance)
-        if better:
-            first = own
+        # Where fewer agree, the longest match does better: that is what `corpus` drafts by.
+        better = False
+        if own is not None and own[1].tier >= Tier.STRONG:
+            better = first is None or own[1].chance >= first[1].chance
+            first = own if better else first
         if first is None:
             return EMPTY
         context, rule = first
@@ -105,7 +108,8 @@ class NgramRules:
         ids = self._write(first, most)
         tier = rule.tier + TIERS * better
         evidence = LENGTHS * tier + 2 * min((len(context) + 1) // 2, 5) + (len(ids) >= _LONG)
-        return Draft(tuple(ids), self.name, evidence, _TRUST * rule.chance)
+        trust = _OWN_TRUST if better else _TRUST
+        return Draft(tuple(ids), self.name, evidence, trust * rule.chance)
 
     def observe(self, verdict: Verdict) -> None:
         """Nothing left to learn: `extend` has compared every draft, scored or not, with what was decided."""

@@ -25,13 +25,14 @@ DEPTH = 32
 LOOK = 24
 """Places of a chain that a look-up asks, at the most; they are the latest."""
 
+FREE = -1
+"""The id of a place that holds none, and that borders a block."""
 MAX_IDS = 1_500_000
 """Ids that an index should hold at the most."""
 
 _STEPS = 96  # places that it passes in all, those that only share the hash, or are not to be asked, too
 _FAR = 12  # places that taking out a place passes to find what hangs on it
 _GRAIN = 32  # a block's places are a multiple of this
-_FREE = -1  # the id of a place that holds none, and that borders a block
 _BASE = 0x9E3779B97F4A7C15
 _MIX = 0xD6E8FEB86659FD93
 _MASK = (1 << 64) - 1
@@ -107,7 +108,7 @@ class ChainIndex:
             heads, links = self._heads[level].data, self._links[level].data
             for place, slot in enumerate(slots, start + LENGTHS[level]):
                 clean &= _unhang(heads, links, place, slot)
-        self._ids[start:end] = _FREE
+        self._ids[start:end] = FREE
         self.live -= end - start
         if clean:
             self._free.setdefault(_width(end - start), []).append(start)
@@ -196,7 +197,7 @@ class ChainIndex:
     def _text(self, place: int, limit: int) -> list[int]:
         """At most `limit` ids from `place` on, not beyond the end of their block."""
         found = self.ids[place : place + limit].tolist()
-        return found[: found.index(_FREE)] if _FREE in found else found
+        return found[: found.index(FREE)] if FREE in found else found
 
     def common(self, places: list[int], limit: int) -> list[int]:
         """At most `limit` ids that follow at the places that agree on the first; on each, most agree."""
@@ -205,7 +206,7 @@ class ChainIndex:
             votes = len(places)
             places = self._vote(places, len(following))
             token = self.ids[places[0] + len(following)]
-            if token == _FREE or not (len(places) > 1 and 3 * len(places) >= 2 * votes):
+            if token == FREE or not (len(places) > 1 and 3 * len(places) >= 2 * votes):
                 break
             following.append(token)
         return following
@@ -250,7 +251,7 @@ class ChainIndex:
     def _allocate(self, room: int) -> None:
         bits = max(_LEAST_BITS, (room - 1).bit_length())
         self._shift = 64 - bits
-        self._ids = np.full(room, _FREE, np.int32)
+        self._ids = np.full(room, FREE, np.int32)
         self._owners = np.zeros(room, np.int32)
         self._links = [np.zeros(room, np.int32) for _ in LENGTHS]
         self._heads = [np.zeros(1 << bits, np.int32) for _ in LENGTHS]
@@ -259,7 +260,7 @@ class ChainIndex:
     def _grow(self, room: int) -> None:
         """Room for twice as many ids. The chains stay as they are: longer, until the index is made anew."""
         more = max(room, 2 * len(self._ids)) - len(self._ids)
-        self._ids = np.concatenate((self._ids, np.full(more, _FREE, np.int32)))
+        self._ids = np.concatenate((self._ids, np.full(more, FREE, np.int32)))
         self._owners = np.concatenate((self._owners, np.zeros(more, np.int32)))
         self._links = [np.concatenate((links, np.zeros(more, np.int32))) for links in self._links]
         self.ids, self.owners = self._ids.data, self._owners.data

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from velospec.learning.rules import Tier
 from velospec.learning.token_rules import Context, TokenRule
-from velospec.learning.workspace.chains import LENGTHS, ChainIndex
+from velospec.learning.workspace.chains import FREE, LENGTHS, ChainIndex
 
 LEAST_SUPPORT, LEAST_DOCUMENTS = 3, 2
 """Places and different documents that a context was seen in, to be the context of a rule."""
@@ -41,9 +41,19 @@ class OnlineRules:
                 continue
             tier, chance, best = _weigh([index.ids[place] for place in places])
             kept = [place for place in places if index.ids[place] == best]
-            following = index.common(kept, MOST_IDS) if tier is not Tier.NONE else []
+            following = self._unanimous(kept) if tier is not Tier.NONE else []
             return tuple(ids[-LENGTHS[level] :]), TokenRule(tuple(following), tier, chance)
         return None
+
+    def _unanimous(self, places: Sequence[int]) -> list[int]:
+        """What follows at all of `places` alike, at most MOST_IDS ids."""
+        ids, following = self._index.ids, list[int]()
+        for ahead in range(MOST_IDS):
+            token = ids[places[0] + ahead]
+            if token == FREE or any(ids[place + ahead] != token for place in places):
+                break
+            following.append(token)
+        return following
 
 
 def _weigh(followers: Sequence[int]) -> tuple[Tier, float, int]:
