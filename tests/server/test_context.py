@@ -307,6 +307,15 @@ def test_each_text_passes_the_gate_when_it_is_read_and_when_it_is_shown(desk: De
     on_loop(scene)
 
 
+def test_nothing_is_read_for_a_document_that_is_excluded_or_in_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
+    desk = Desk(tmp_path / "root")
+    desk.gate = PrivacyGate(exclude=("secret.py",), folders=desk.roots)
+    for path in ("root/secret.py", "root/notes.txt", "elsewhere.py"):
+        desk.open(tmp_path / path, "x = 1\n")
+    assert desk.context._reader is None
+
+
 def test_folders_of_the_workspace_are_kept_apart(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     for root in (one, two):

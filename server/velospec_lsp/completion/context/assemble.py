@@ -50,7 +50,9 @@ class Context(Listener):
     def opened(self, document: Document) -> None:
         self._library.keep_open(document)
         path, folder = uri_path(document.uri), self._folder_of(document.uri)
-        if path and folder and kind_of(path):
+        if not path or not folder or not kind_of(path):
+            return
+        if self._gate().rule(document.uri, document.text.size).allowed:  # else nothing is completed there
             self._waiting[path] = folder
             if self._reader is None or self._reader.done():
                 self._reader = asyncio.get_running_loop().create_task(self._read_around())

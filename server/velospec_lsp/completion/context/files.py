@@ -38,12 +38,14 @@ _KINDS = (
     ],
 )
 _KIND = {ending: kind for kind in _KINDS for ending in kind.split()}
-_SKIPPED = frozenset(
+SKIPPED_FOLDERS = frozenset(
     ["node_modules", "__pycache__", "venv", "site-packages", "target", "build", "dist", "vendor"]
 )
+"""Folders of what others wrote, or a program made."""
 _LISTED = 20_000  # entries of folders that are looked at for one file
 _READ = 400  # files
-_LARGEST = 200_000  # bytes of one file: more is data, or generated
+LARGEST = 200_000
+"""Bytes of one file: more is data, or generated."""
 
 
 def kind_of(path: str) -> str:
@@ -61,18 +63,18 @@ def near(path: str, root: str) -> list[str]:
         if folder in seen:
             continue
         seen.add(folder)
-        for entry in _entries(folder):
+        for entry in entries_of(folder):
             looked += 1
             if entry.name.startswith(".") or entry.is_symlink():
                 continue
             name = entry.path.replace("\\", "/")
             if entry.is_dir():
-                if entry.name not in _SKIPPED:
+                if entry.name not in SKIPPED_FOLDERS:
                     folders.append(name)
             elif kind_of(name) == kind and name != path:
                 found.append(name)
     here = PurePath(path).parent.parts
-    return sorted(found, key=lambda other: (_way(here, PurePath(other).parent.parts), other))[:_READ]
+    return sorted(found, key=lambda other: (way(here, PurePath(other).parent.parts), other))[:_READ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ def read(path: str, known: ReadFile | None, gate: PrivacyGate) -> ReadFile | Non
         stat = file.stat()
         stamp = (stat.st_mtime_ns, stat.st_size)
         uri = file.as_uri()
-        if stat.st_size > _LARGEST or not gate.rule(uri, stat.st_size).allowed:
+        if stat.st_size > LARGEST or not gate.rule(uri, stat.st_size).allowed:
             return ReadFile(stamp)
         if known is not None and known.stamp == stamp and known.pieces:
             return known
@@ -100,7 +102,8 @@ def read(path: str, known: ReadFile | None, gate: PrivacyGate) -> ReadFile | Non
     return ReadFile(stamp, tuple(cut(uri, text)))
 
 
-def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
+def entries_of(folder: str) -> Iterator[os.DirEntry[str]]:
+    """What lies in `folder`, by name; nothing where it cannot be looked into."""
     try:
         with os.scandir(folder) as entries:
             yield from sorted(entries, key=lambda entry: entry.name)
@@ -108,7 +111,7 @@ def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
         return
 
 
-def _way(here: tuple[str, ...], there: tuple[str, ...]) -> int:
+def way(here: tuple[str, ...], there: tuple[str, ...]) -> int:
     """How many folders up and down it is from one folder to another."""
     common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(here, there, strict=False)))
     return len(here) + len(there) - 2 * common
