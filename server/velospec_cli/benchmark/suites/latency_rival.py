@@ -102,7 +102,8 @@ class Rival:
         started = time.perf_counter()
         connection.request("POST", "/v1/completions", body, {"Content-Type": "application/json"})
         answer = read_answer(_pieces(connection.getresponse()), line, started)
-        connection.close()  # the server stops writing when nobody listens
+        connection.close()
+        self._answers()  # another request makes the server stop writing, and is answered when it has stopped
         return answer
 
 
