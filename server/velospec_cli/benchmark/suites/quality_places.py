@@ -141,27 +141,37 @@ def _word(
     tail = _closers(line[:column]) if kind == "closed" else ""
     if kind == "closed" and not tail:
         return None
-    return _made(file, lines, kind, (number, column), end, tail)
+    return _made(file, lines, kind, (number, column), end=end, tail=tail)
 
 
 def _end(file: SourceFile, lines: list[str], code: frozenset[int], number: int) -> Place | None:
     if number not in code or not lines[number].strip():
         return None
-    return _made(file, lines, "end", (number, len(lines[number])), number, "")
+    return _made(file, lines, "end", (number, len(lines[number])))
 
 
 def _empty(file: SourceFile, lines: list[str], code: frozenset[int], number: int) -> Place | None:
     around = (number - 1, number + 1)
     if lines[number].strip() or not all(line in code and lines[line][:1] in (" ", "\t") for line in around):
         return None
-    return _made(file, lines, "empty", (number, len(lines[number])), number, "")
+    return _made(file, lines, "empty", (number, len(lines[number])))
 
 
 def _made(
-    file: SourceFile, lines: list[str], kind: str, cursor: tuple[int, int], end: int, tail: str
+    file: SourceFile,
+    lines: list[str],
+    kind: str,
+    cursor: tuple[int, int],
+    *,
+    end: int | None = None,
+    tail: str = "",
 ) -> Place:
-    """The place at `cursor`, with what stood from there to the end of the line `end` taken out."""
+    """The place at `cursor`, with what stood from there to the end of the line `end` taken out.
+
+    That is the cursor's own line if None is given; `tail` stands behind the cursor instead.
+    """
     number, column = cursor
+    end = number if end is None else end
     taken = "\n".join([lines[number][column:], *lines[number + 1 : end + 1]])
     return Place(
         name=f"{file.name}:{number + 1}:{column + 1}",
