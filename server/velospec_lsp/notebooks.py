@@ -53,10 +53,10 @@ class Notebooks:
         notebook = self._notebooks.get(uri)
         if notebook is None:
             return
-        new = list(cells)
         self._forget(notebook.cells[start : start + count])
-        notebook.cells[start : start + count] = new
-        self._of.update({cell.uri: notebook for cell in new})
+        notebook.cells[start : start + count] = cells
+        # All of them: one that was moved may have come to its new place before it left the old one.
+        self._of.update({cell.uri: notebook for cell in notebook.cells})
 
     def tell(self, uri: str, cells: Iterable[Cell]) -> None:
         """Some cells of a notebook are of another kind now."""

@@ -190,6 +190,20 @@ def test_typing_does_not_move_the_window_over_the_cells() -> None:
     assert len(begins) <= 2  # in sixty lines
 
 
+def test_a_cell_that_is_moved_stays_a_cell() -> None:
+    documents = notebook_of("a = 1", "b = 2", "c = 3")
+    moved = Cell("cell:0", code=True)
+    documents.notebooks.splice("file:///n.ipynb", 3, 0, [moved])  # it is there twice for a moment
+    documents.notebooks.splice("file:///n.ipynb", 0, 1, [])
+    document = documents.get("cell:0")
+    assert document is not None
+    assert (document.home, document.before) == ("file:///n.ipynb", ("b = 2\n", "\n", "c = 3\n", "\n"))
+    assert documents.get("cell:0") is document
+    documents.notebooks.splice("file:///unknown.ipynb", 0, 0, [moved])
+    documents.notebooks.splice("file:///n.ipynb", 90, 5, [Cell("cell:new", code=False)])
+    assert documents.notebooks.cells("file:///n.ipynb") == ("cell:1", "cell:2", "cell:0", "cell:new")
+
+
 def test_far_cells_are_left_out_whole() -> None:
     documents = notebook_of("far = 1\n" * 2000, "near = 2\n" * 2000, "x = ", "later = 3\n" * 3000)
     document = documents.get("cell:2")
