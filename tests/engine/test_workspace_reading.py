@@ -134,6 +134,28 @@ def test_what_is_forgotten_is_not_drafted_from_by_the_next_request() -> None:
     assert reading.enter("/w") is None
 
 
+def test_an_index_that_has_lost_much_is_made_anew_in_slices() -> None:
+    workspaces = Workspaces()
+    reading = reading_of(workspaces)
+    for document in ("a", "b"):
+        learn(workspaces, TEXT, document)
+    learn(workspaces, "epsilon zeta eta\n" * 30, "c")
+    study(reading)
+    for document in ("a", "b"):
+        workspaces.forget("/w", document)
+    read = entered(reading)
+    assert read.index.crowded
+    slices = 0
+    while reading.study(0):
+        assert entered(reading).index.match(encode("epsilon"), 1) is not None
+        slices += 1
+    assert slices > 1
+    assert (read.index.lost, held(read)) == (0, 90)
+    found = read.index.match(encode("epsilon"), 2)
+    assert found is not None
+    assert found[1] == tuple(encode("zeta eta"))
+
+
 @settings(max_examples=30, deadline=None)
 @given(data=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9)), min_size=1, max_size=12))
 def test_nothing_leaks_from_one_workspace_into_another(data: list[tuple[int, int]]) -> None:

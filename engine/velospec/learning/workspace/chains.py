@@ -115,6 +115,13 @@ class ChainIndex:
         else:
             self.lost += _width(end - start)
 
+    def drop(self, span: Span) -> None:
+        """Take a block out at once, in no time, and lose its places."""
+        start, end = span
+        self._ids[start:end] = FREE
+        self.live -= end - start
+        self.lost += _width(end - start)
+
     def match(self, tail: Sequence[int], limit: int, leave: int = -1) -> tuple[Match, tuple[int, ...]] | None:
         """The longest end of `tail` that stands in a block, at most DEPTH ids, and what follows it there.
 

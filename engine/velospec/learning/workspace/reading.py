@@ -93,7 +93,7 @@ class WorkspaceReading:
                 each.shapes = set()
         for name in gone:
             for span in self._documents.pop(name).spans:
-                self.index.remove(span)
+                self.index.drop(span)  # a request may wait for this
 
     def _read_all(self) -> Iterator[None]:
         self.leave_forgotten()
@@ -115,11 +115,11 @@ class WorkspaceReading:
         before, behind = _common(known.blocks, blocks)
         known.language = self._reader.detect(document.path, document.text)
         spare: dict[str, Sequence[int]] = {}
-        end = len(known.blocks) - behind
-        for block, span in zip(known.blocks[before:end], known.spans[before:end], strict=True):
+        for place in reversed(range(before, len(known.blocks) - behind)):
+            block, span = known.blocks.pop(place), known.spans.pop(place)
             spare[block] = self.index.ids[span.start : span.end].tolist()
             self.index.remove(span)
-        del known.blocks[before:end], known.spans[before:end]
+            yield
         for place in range(before, len(blocks) - behind):
             block = blocks[place]
             ids = spare.get(block)
