@@ -69,6 +69,7 @@ class TaskMaker:
             workspace=request.workspace,
             grammar=self._cursor(request.grammar, cancel, prompt.heal),
             log_probs=request.log_probs,
+            background=request.background,
         )
 
     def _text(self, request: TextRequest, cancel: CancelToken | None) -> Task:

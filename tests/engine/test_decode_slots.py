@@ -71,6 +71,46 @@ def test_a_forgotten_document_gives_its_slot_up_first() -> None:
     assert slots.acquire("c", [3, 3]) is kept
 
 
+def test_what_is_done_ahead_spares_a_long_prompt_of_its_document() -> None:
+    backend, slots = make(3)
+    other = fill(slots, "other", [5])
+    prompt = [1] * 10 + [2] * 100
+    own = fill(slots, "a", prompt)
+    ahead = slots.acquire("a", [1] * 10 + [3] * 100, background=True)
+    assert ahead not in (own, other)
+    assert backend.kv[own.number] == prompt
+    ahead.prefill([1] * 10 + [3] * 99)
+    assert slots.acquire("a", [1] * 10 + [4] * 100, background=True) is ahead
+    ahead.prefill([4] * 99)
+    assert slots.acquire("a", [*prompt, 7]) is own
+    assert own.ids == prompt
+    assert slots.acquire("a", [1] * 10 + [4] * 100) is ahead  # it has come to that
+    assert slots.acquire("new", [8, 8]) is own  # which is the spare one now, and goes first
+
+
+def test_what_is_done_ahead_takes_the_documents_slot_where_little_is_lost() -> None:
+    _, slots = make(3)
+    own = fill(slots, "a", [1] * 100 + [2] * 60)
+    assert slots.acquire("a", [1] * 100 + [3] * 60, background=True) is own
+    assert own.ids == [1] * 100
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_with_few_slots_there_is_no_second_one(count: int) -> None:
+    _, slots = make(count)
+    own = fill(slots, "a", [1] * 100)
+    assert slots.acquire("a", [2] * 100, background=True) is own
+
+
+def test_a_closed_document_gives_both_slots_up() -> None:
+    _, slots = make(3)
+    own, other = fill(slots, "a", [1] * 100), fill(slots, "b", [3])
+    ahead = slots.acquire("a", [2] * 100, background=True)
+    slots.forget("a")
+    assert {slots.acquire(name, [4, 4]).number for name in "cd"} == {own.number, ahead.number}
+    assert slots.acquire("b", [3, 4]) is other
+
+
 def test_a_running_state_goes_back_to_the_end_of_an_earlier_prefill() -> None:
     backend, slots = make(snapshots=1)
     slot = fill(slots, "a", [1, 2, 3])

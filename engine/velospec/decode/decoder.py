@@ -44,6 +44,7 @@ class Task:
     workspace: str = ""  # whose acceptance counts
     grammar: GrammarCursor | None = None  # at the beginning of the answer; used up
     log_probs: bool = False
+    background: bool = False  # done ahead: the document's slot is not to lose much for it
 
 
 class Decoder:
@@ -94,7 +95,7 @@ class Decoder:
         """
         deadline = _deadline(task.limits)
         self._check(task)
-        slot = self.slots.acquire(task.document, task.ids)
+        slot = self.slots.acquire(task.document, task.ids, background=task.background)
         # The last id decided needs no position of its own: it is never scored.
         room = min(task.limits.max_tokens, self._backend.context - len(task.ids) + 1)
         rules = StopRules(task.limits, task.cursor_line)
