@@ -14,12 +14,10 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from velospec.learning.automaton import Match
+from velospec.learning.workspace.hashing import LENGTHS, block_chains, context_chains
 
-LENGTHS = (1, 2, 4, 7, 12)
-"""The context lengths that have chains, in ids."""
 DEPTH = 32
 """Ids of the longest context that is told from longer ones."""
 LOOK = 24
@@ -33,12 +31,7 @@ MAX_IDS = 1_500_000
 _STEPS = 96  # places that it passes in all, those that only share the hash, or are not to be asked, too
 _FAR = 12  # places that taking out a place passes to find what hangs on it
 _GRAIN = 32  # a block's places are a multiple of this
-_BASE = 0x9E3779B97F4A7C15
-_MIX = 0xD6E8FEB86659FD93
-_MASK = (1 << 64) - 1
 _LEAST_BITS = 8
-
-_POWERS = [pow(_BASE, exponent + 1, 1 << 64) for exponent in range(LENGTHS[-1])]
 
 
 class Span(NamedTuple):
@@ -91,7 +84,7 @@ class ChainIndex:
         block = np.asarray(ids, np.int64)
         self._ids[start:end] = block
         self._owners[start:end] = owner
-        for level, slots in self._slots(block):
+        for level, slots in block_chains(block, self._shift):
             heads, links = self._heads[level].data, self._links[level].data
             for place, slot in enumerate(slots, start + LENGTHS[level]):
                 links[place] = heads[slot]
@@ -104,7 +97,7 @@ class ChainIndex:
         start, end = span
         block = self._ids[start:end].astype(np.int64)
         clean = True
-        for level, slots in self._slots(block):
+        for level, slots in block_chains(block, self._shift):
             heads, links = self._heads[level].data, self._links[level].data
             for place, slot in enumerate(slots, start + LENGTHS[level]):
                 clean &= _unhang(heads, links, place, slot)
@@ -145,10 +138,9 @@ class ChainIndex:
     def _places(self, tail: Sequence[int], leave: int) -> tuple[list[int], int] | None:
         """The places with the longest match, the latest first, and its length."""
         turned = tail[: -DEPTH - 1 : -1]
-        keys = _keys(turned)
-        for level in range(len(keys) - 1, -1, -1):
-            slot = (keys[level] * _MIX & _MASK) >> self._shift
-            places, length = self._walk(level, slot, turned, leave)
+        chains = context_chains(turned, self._shift)
+        for level in range(len(chains) - 1, -1, -1):
+            places, length = self._walk(level, chains[level], turned, leave)
             if places:
                 return places, length
         return None
@@ -184,7 +176,7 @@ class ChainIndex:
         turned = tail[: -length - 1 : -1]
         if len(turned) < length:
             return []
-        slot = (_keys(turned)[level] * _MIX & _MASK) >> self._shift
+        slot = context_chains(turned, self._shift)[level]
         ids, owners, links = self.ids, self.owners, self._links[level].data
         place, found = self._heads[level].data[slot], list[int]()
         for _ in range(_STEPS):
@@ -228,20 +220,6 @@ class ChainIndex:
         winner = max(dict.fromkeys(followers), key=followers.count)
         return [place for place, follower in zip(places, followers, strict=True) if follower == winner]
 
-    def _slots(self, block: npt.NDArray[np.int64]) -> list[tuple[int, list[int]]]:
-        """For each level, the chains of the block's places that have so many ids before them."""
-        size = len(block)
-        words = block.astype(np.uint64)
-        sums = np.zeros(size, np.uint64)
-        result = []
-        for length in range(1, min(LENGTHS[-1], size - 1) + 1):
-            # The first place is that behind `length` ids; each one's sum is over the ids before it.
-            sums = sums[1:] + words[: size - length] * np.uint64(_POWERS[length - 1])
-            if length in LENGTHS:
-                slots = (sums * np.uint64(_MIX)) >> np.uint64(self._shift)
-                result.append((LENGTHS.index(length), slots.tolist()))
-        return result
-
     def _take(self, size: int) -> Span:
         """A span for so many ids, with a free place on either side."""
         width = _width(size)
@@ -276,16 +254,6 @@ class ChainIndex:
 def _width(size: int) -> int:
     """The places that a block of so many ids takes: a few more, so that it may grow in place."""
     return -(-size // _GRAIN) * _GRAIN
-
-
-def _keys(turned: Sequence[int]) -> list[int]:
-    """The hashes of the first of these ids, for each of LENGTHS that there are enough for."""
-    keys, total = [], 0
-    for length, (token, power) in enumerate(zip(turned, _POWERS, strict=False), 1):
-        total += token * power
-        if length in LENGTHS:
-            keys.append(total & _MASK)
-    return keys
 
 
 def _unhang(heads: memoryview, links: memoryview, place: int, slot: int) -> bool:

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 from velospec.learning.rules import Tier
 from velospec.learning.token_rules import Context, TokenRule
-from velospec.learning.workspace.chains import FREE, LENGTHS, ChainIndex
+from velospec.learning.workspace.chains import FREE, ChainIndex
+from velospec.learning.workspace.hashing import LENGTHS
 
 LEAST_SUPPORT, LEAST_DOCUMENTS = 3, 2
 """Places and different documents that a context was seen in, to be the context of a rule."""
