@@ -43,6 +43,11 @@ def architectures() -> list[str]:
     return sorted(f"sm_{major}{minor}" for major, minor in found) or [DEFAULT_ARCHITECTURE]
 
 
+def folder() -> Path:
+    """Where the compiled ones lie."""
+    return _build.cache_folder()
+
+
 def listed(targets: list[str]) -> Iterator[Compiled]:
     """Each CUDA operation for each of `targets`; compiles nothing."""
     for operation in operations():

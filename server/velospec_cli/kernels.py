@@ -32,10 +32,13 @@ def show(architecture: Architectures = None) -> None:
     table = Table("kernel", "target", "compiled", box=None, header_style="bold", pad_edge=False)
     missing = ""
     for entry in ahead.listed(_targets(architecture)):
-        table.add_row(entry.operation, entry.target, str(entry.library) if entry.built else "no")
+        table.add_row(
+            entry.operation, entry.target, entry.library.name if entry.library and entry.built else "no"
+        )
         missing = missing or entry.why
     console = Console(highlight=False, soft_wrap=True)
     console.print(table)
+    console.print(f"They lie in {ahead.folder()}.")
     console.print(missing or "A kernel is compiled on its first use, or now: velospec kernels build")
 
 

@@ -29,7 +29,9 @@ QUICK_SECONDS = 44.0
 def benchmark(  # noqa: PLR0913 - a command has an option for each wish
     suite: Annotated[
         str | None,
-        typer.Argument(help=f"One of {', '.join((*SUITES, *SERVER_SUITES))}; none lists them."),
+        typer.Argument(
+            help=f"One of {', '.join((*SUITES, *SERVER_SUITES))}, or kernels, on a GPU; none lists them."
+        ),
     ] = None,
     *,
     quick: Annotated[
@@ -69,8 +71,8 @@ def benchmark(  # noqa: PLR0913 - a command has an option for each wish
     with drafts differs from the one without. For figures to rely on, let the machine do nothing else.
     """
     console = Console(highlight=False)
-    if suite is None or suite in SERVER_SUITES:
-        run = {"latency": _latency, "quality": _quality, "learning": _learning}
+    if suite is None or suite in (*SERVER_SUITES, "kernels"):
+        run = {"latency": _latency, "quality": _quality, "learning": _learning, "kernels": _kernels}
         told = run[suite](model, prompts, threads, quick=quick, json_file=json_file) if suite else _listed()
         console.print(told)
         return
@@ -154,6 +156,20 @@ def _learning(
     if json_file is not None:
         _write(json_file, document)
     return learning.shown(document)
+
+
+def _kernels(
+    _model: str | None, _prompts: int | None, _threads: int | None, *, quick: bool, json_file: Path | None
+) -> RenderableType:
+    """What needs a GPU and no model."""
+    if quick:
+        raise VeloSpecError(
+            "The kernels have no quick benchmark.", "Leave out --quick: it takes two minutes."
+        )
+    from velospec_cli.benchmark.kernels import measure_kernels  # noqa: PLC0415 - loads numpy
+
+    _check_writable(json_file)
+    return measure_kernels(Console(stderr=True, highlight=False), json_file)
 
 
 def _listed() -> RenderableType:

@@ -15,7 +15,8 @@ USAGE = """\
 Run one:             velospec benchmark code
 In under a minute:   velospec benchmark code --quick
 Keep the figures:    velospec benchmark code --json code.json --trace code.csv
-What the parts do:   velospec benchmark code --ablation"""
+What the parts do:   velospec benchmark code --ablation
+Kernels, on a GPU:   velospec benchmark kernels"""
 
 
 _SHORT = {
