@@ -16,54 +16,54 @@ import asyncio
 import json
 import sys
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from velospec import Engine, ModelStore
+from velospec import Engine, ModelStore, VeloSpecError
+from velospec_cli.benchmark.suites.completion import find_library
 from velospec_cli.benchmark.suites.quality import Direct, Judge
 from velospec_cli.benchmark.suites.quality_places import SourceFile, places
 from velospec_lsp.completion.quiet import FEATURES, measure
 
 LICENCES = {
-    "attrs": "MIT",
-    "cattrs": "MIT",
-    "argcomplete": "Apache-2.0",
-    "click": "BSD-3-Clause",
-    "filelock": "MIT",
-    "fire": "Apache-2.0",
-    "fsspec": "BSD-3-Clause",
+    "hypothesis_jsonschema": "MPL-2.0",
+    "importlinter": "BSD-2-Clause",
     "grimp": "BSD-2-Clause",
+    "argcomplete": "Apache-2.0",
+    "fire": "Apache-2.0",
+    "tomlkit": "MIT",
+    "pipx": "MIT",
+    "userpath": "MIT",
+    "termcolor": "MIT",
+    "pynvim": "Apache-2.0",
+    "truststore": "MIT",
+    "cattrs": "MIT",
+    "referencing": "MIT",
+    "jsonschema": "MIT",
+    "filelock": "MIT",
+    "pluggy": "MIT",
+    "packaging": "Apache-2.0 or BSD-2-Clause",
     "hatchling": "MIT",
+    "typer": "MIT",
+    "click": "BSD-3-Clause",
+    "networkx": "BSD-3-Clause",
+    "mpmath": "BSD-3-Clause",
+    "platformdirs": "MIT",
+    "pydantic": "MIT",
     "httpcore2": "BSD-3-Clause",
     "httpx2": "BSD-3-Clause",
+    "fsspec": "BSD-3-Clause",
     "huggingface_hub": "Apache-2.0",
     "hypothesis": "MPL-2.0",
-    "hypothesis-jsonschema": "MPL-2.0",
-    "import-linter": "BSD-2-Clause",
-    "jsonschema": "MIT",
-    "mpmath": "BSD-3-Clause",
-    "networkx": "BSD-3-Clause",
-    "packaging": "Apache-2.0 or BSD-2-Clause",
-    "pipx": "MIT",
-    "platformdirs": "MIT",
-    "pluggy": "MIT",
-    "pydantic": "MIT",
-    "pynvim": "Apache-2.0",
-    "referencing": "MIT",
-    "rich": "MIT",
-    "termcolor": "MIT",
-    "tomlkit": "MIT",
     "tqdm": "MPL-2.0 and MIT",
-    "trove-classifiers": "Apache-2.0",
-    "truststore": "MIT",
-    "typer": "MIT",
-    "userpath": "MIT",
+    "rich": "MIT",
+    "attr": "MIT",
+    "trove_classifiers": "Apache-2.0",
 }
-"""Distributions and their licences. Only figures are taken of them, no text."""
+"""Packages and their licences, in the order in which they are read. Only figures are taken, no text."""
 
 COUNTS = {"word": 2200, "start": 300, "closed": 200, "block": 250, "prose": 200, "end": 80, "empty": 80}
 NOTHING_RIGHT = ("end", "empty")  # kinds of places where the author wrote nothing more
@@ -79,20 +79,19 @@ def sources() -> Iterator[SourceFile]:
     """The Python files of the libraries that are installed, but not what they carry of others."""
     for name in LICENCES:
         try:
-            found = distribution(name)
-        except PackageNotFoundError:
+            library = find_library(name)
+        except VeloSpecError:
             continue
-        for file in sorted(found.files or (), key=str):
-            if file.suffix != ".py" or {"tests", "_vendor", ".."} & set(file.parts):
-                continue
-            text = Path(str(file.locate())).read_text("utf-8", errors="replace").replace("\r\n", "\n")
-            if SMALLEST <= len(text) <= LARGEST:
-                yield SourceFile(file.as_posix(), "python", text)
+        for file in library.files:
+            parts = file.relative_to(library.root).parts
+            text = file.read_text("utf-8", errors="replace").replace("\r\n", "\n")
+            if SMALLEST <= len(text) <= LARGEST and not {"tests", "_vendor"} & set(parts):
+                yield SourceFile("/".join((name, *parts)), "python", text)
 
 
 async def rows(judge: Judge) -> list[list[Any]]:
     """One for each offer: place, kind, right or not as 1 or 0, then the features."""
-    chosen = places(list(sources()), COUNTS)
+    chosen = places(list(sources()), COUNTS, per_file=3)
     found: list[list[Any]] = []
     for done, place in enumerate(chosen):
         row = await judge.row(place)
