@@ -131,6 +131,8 @@ def test_what_is_forgotten_is_not_drafted_from_by_the_next_request() -> None:
     study(reading)
     assert len(read.memory) == 1
     workspaces.forget("/w")
+    study(reading)
+    assert not reading._read  # not in memory either
     assert reading.enter("/w") is None
 
 

@@ -184,6 +184,8 @@ class Reading:
     def study(self, seconds: float = SLICE) -> bool:
         """Read for so long; whether there is more."""
         until = time.perf_counter() + seconds
+        for name in [name for name in self._read if not self._workspaces.of(name).documents]:
+            del self._read[name]  # all of it was forgotten
         for name in self._order():
             reading = self._of(name)
             while reading.step():

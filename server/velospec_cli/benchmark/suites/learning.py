@@ -24,6 +24,7 @@ from rich.table import Table
 from velospec import CancelToken, Drafting, Engine, InstalledModel, Limits, Recording, Statistics
 from velospec.core.learning import Lesson
 from velospec.core.request import InfillRequest
+from velospec.core.step import Step
 from velospec.models.progress import Progress
 from velospec_cli.benchmark.ablation import PROPOSERS
 from velospec_cli.benchmark.machine import Watch, describe_machine, describe_model, describe_versions
@@ -155,12 +156,9 @@ def _recorded(
         if deadline is not None and time.monotonic() > began + _RECORD_SHARE * (deadline - began):
             return
         say("Writing answers", number, len(cursors))
-        margins: list[float] = []
-        done = engine.infill(
-            cursor.request(),
-            CancelToken(),
-            on_step=lambda step, margins=margins: margins.extend(step.verdict.margins),  # type: ignore[misc]
-        )
+        steps: list[Step] = []
+        done = engine.infill(cursor.request(), CancelToken(), on_step=steps.append)
+        margins = [margin for step in steps for margin in step.verdict.margins]
         ids = done.token_ids
         author = engine.encode(_taken_out(cursor.prompt))[:_TOKENS]
         if min(len(ids), len(author)) >= _LEAST:
