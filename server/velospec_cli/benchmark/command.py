@@ -29,9 +29,7 @@ QUICK_SECONDS = 44.0
 def benchmark(  # noqa: PLR0913 - a command has an option for each wish
     suite: Annotated[
         str | None,
-        typer.Argument(
-            help=f"One of {', '.join((*SUITES, *SERVER_SUITES))}, or kernels, on a GPU; none lists them."
-        ),
+        typer.Argument(help=f"One of {', '.join((*SUITES, *SERVER_SUITES, 'kernels'))}; none lists them."),
     ] = None,
     *,
     quick: Annotated[
@@ -71,9 +69,10 @@ def benchmark(  # noqa: PLR0913 - a command has an option for each wish
     with drafts differs from the one without. For figures to rely on, let the machine do nothing else.
     """
     console = Console(highlight=False)
-    if suite is None or suite in (*SERVER_SUITES, "kernels"):
-        run = {"latency": _latency, "quality": _quality, "learning": _learning, "kernels": _kernels}
-        told = run[suite](model, prompts, threads, quick=quick, json_file=json_file) if suite else _listed()
+    if suite is None or suite in _OTHERS:
+        told = (
+            _OTHERS[suite](model, prompts, threads, quick=quick, json_file=json_file) if suite else _listed()
+        )
         console.print(told)
         return
     wanted = find_suite(suite)
@@ -170,6 +169,10 @@ def _kernels(
 
     _check_writable(json_file)
     return measure_kernels(Console(stderr=True, highlight=False), json_file)
+
+
+_OTHERS = {"latency": _latency, "quality": _quality, "learning": _learning, "kernels": _kernels}
+"""What runs the suites that are not prompts for the engine."""
 
 
 def _listed() -> RenderableType:
