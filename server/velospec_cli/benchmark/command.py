@@ -69,10 +69,9 @@ def benchmark(  # noqa: PLR0913 - a command has an option for each wish
     with drafts differs from the one without. For figures to rely on, let the machine do nothing else.
     """
     console = Console(highlight=False)
-    if suite is None or suite in _OTHERS:
-        told = (
-            _OTHERS[suite](model, prompts, threads, quick=quick, json_file=json_file) if suite else _listed()
-        )
+    other = _OTHERS.get(suite or "")
+    if other is not None or suite is None:
+        told = other(model, prompts, threads, quick=quick, json_file=json_file) if other else _listed()
         console.print(told)
         return
     wanted = find_suite(suite)
