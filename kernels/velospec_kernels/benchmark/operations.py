@@ -21,7 +21,7 @@ from velospec_kernels.benchmark.timing import replayed
 VOCABULARY = 248_320
 ROWS = (1, 6, 8, 12)
 DENSITIES = (1e-4, 0.02, 0.98)
-SETTINGS = {
+SETTINGS: dict[str, tuple[float, int, float, float]] = {
     "temperature": (0.8, 0, 1.0, 0.0),
     "top-k 40": (0.8, 40, 1.0, 0.0),
     "top-p 0.95": (0.8, 0, 0.95, 0.0),
@@ -114,7 +114,7 @@ def drawing(rows: int, name: str) -> tuple[Callable[..., object], Callable[..., 
         return fused_sample.fused_sample(logits, mask, settings=settings, keys=keys, out=out)
 
     def chain(logits: Any, mask: Any) -> object:
-        return rivals.sample(logits, mask, *SETTINGS[name])
+        return rivals.sample(logits, mask, SETTINGS[name])
 
     return ours, chain, pairs
 

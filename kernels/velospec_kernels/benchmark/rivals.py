@@ -56,9 +56,10 @@ def count_by_words(mask: list[list[int]]) -> list[int]:
     return [sum((word & 0xFFFFFFFF).bit_count() for word in row) for row in mask]
 
 
-def sample(logits: Any, mask: Any, temperature: float, top_k: int, top_p: float, min_p: float) -> Any:
+def sample(logits: Any, mask: Any, settings: tuple[float, int, float, float]) -> Any:
     """Ids [rows]: mask, softmax with the filters in the order of the transformers library, one draw."""
     torch = _torch.torch()
+    temperature, top_k, top_p, min_p = settings
     values = logits.float().masked_fill(~unpack(mask, logits.shape[1]), float("-inf")) / temperature
     if top_k:
         values = values.masked_fill(values < values.topk(top_k, dim=1).values[:, -1:], float("-inf"))

@@ -48,14 +48,14 @@ def fused_logit_processor(
     rows, vocabulary = check_arguments(logits, mask, out).shape
     kernel = _kernel(interpreted=isinstance(logits, np.ndarray))
     out = MaskedArgmax(*empty(logits, rows)) if out is None else out
-    tensors = [None if array is None else _tensor(array) for array in (logits, mask, *out)]
+    first, second, *answers = [None if array is None else _tensor(array) for array in (logits, mask, *out)]
     needed = workspace_words(rows, vocabulary)
     if workspace is None:
         workspace = _torch.torch().zeros(needed, dtype=_torch.torch().int32, device=_tensor(logits).device)
     elif workspace.shape[0] < needed:
         raise ContractError(f"workspace must have at least {needed} words, got {workspace.shape[0]}.")
     if rows:
-        kernel.launch(*tensors, workspace, BLOCK)
+        kernel.launch(first, second, answers, workspace, BLOCK)
     return out
 
 

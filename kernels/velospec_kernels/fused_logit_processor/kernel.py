@@ -91,13 +91,10 @@ def _process(  # noqa: PLR0913, PLR0917 - a kernel takes its memory place by pla
 process = triton.jit(_process)
 
 
-def launch(  # noqa: PLR0913, PLR0917 - as the kernel
+def launch(
     logits: Any,  # [rows, vocabulary]
     mask: Any,  # [rows, words], or None
-    ids: Any,  # each [rows], as the rest
-    top1: Any,
-    top2: Any,
-    counts: Any,
+    out: tuple[Any, Any, Any, Any],  # ids, top1, top2 and counts, each [rows]
     workspace: Any,  # int32, zero at first
     block: int,
 ) -> None:
@@ -112,10 +109,7 @@ def launch(  # noqa: PLR0913, PLR0917 - as the kernel
         vocabulary,
         workspace,
         workspace[rows:],
-        ids,
-        top1,
-        top2,
-        counts,
+        *out,
         MASKED=mask is not None,
         BLOCK=block,
         PARTS=triton.next_power_of_2(programs),
