@@ -102,6 +102,7 @@ def pieces(*texts: str | float) -> Iterator[str]:
 def test_the_rivals_stop_rules(texts: tuple[str | float, ...], line: str, expected: str) -> None:
     answer = read_answer(pieces(*texts), line, time.perf_counter())
     assert answer.text == expected
+    assert answer.tokens <= sum(isinstance(text, str) for text in texts)
     assert 0 <= answer.line_seconds <= answer.seconds
 
 

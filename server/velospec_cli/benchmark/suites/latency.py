@@ -164,7 +164,12 @@ async def _compared(row: Row, desk: Desk, rival: Rival) -> Row:
     await asyncio.sleep(_SETTLE)
     theirs = await rival.ask(desk.file, desk.text, desk.index)
     await asyncio.sleep(_SETTLE)
-    return replace(row, rival_ms=1000 * theirs.seconds, rival_line_ms=1000 * theirs.line_seconds)
+    return replace(
+        row,
+        rival_ms=1000 * theirs.seconds,
+        rival_line_ms=1000 * theirs.line_seconds,
+        rival_tokens=theirs.tokens,
+    )
 
 
 async def _supersede(desk: Desk) -> Row | None:

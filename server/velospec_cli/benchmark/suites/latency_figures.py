@@ -36,6 +36,7 @@ class Row:
     steps: int = 0
     rival_ms: float | None = None
     rival_line_ms: float | None = None  # to the end of the rival's first line
+    rival_tokens: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""

@@ -40,6 +40,7 @@ class RivalAnswer:
     text: str
     seconds: float
     line_seconds: float
+    tokens: int  # written, as far as the server sends each by itself
 
 
 class Rival:
@@ -110,9 +111,10 @@ class Rival:
 def read_answer(pieces: Iterator[str], line: str, started: float) -> RivalAnswer:
     """Take pieces of text until llama.vim's server would stop; `line` is the cursor's, up to the cursor."""
     indent = len(line) - len(line.lstrip())
-    text, first, line_seconds = "", None, None
+    text, first, line_seconds, tokens = "", None, None, 0
     for piece in pieces:
         now = time.perf_counter()
+        tokens += bool(piece)
         first = first or now
         text += piece
         if "\n" not in text:
@@ -121,7 +123,7 @@ def read_answer(pieces: Iterator[str], line: str, started: float) -> RivalAnswer
         if now - first > _WRITING_SECONDS or _leaves(text, indent):
             break
     seconds = time.perf_counter() - started
-    return RivalAnswer(text, seconds, line_seconds or seconds)
+    return RivalAnswer(text, seconds, line_seconds or seconds, tokens)
 
 
 def window(text: str, index: int) -> tuple[str, str]:
