@@ -24,8 +24,8 @@ class IgnoreFiles:
     def __init__(self) -> None:
         self._specs: dict[Path, tuple[tuple[int, int], GitIgnoreSpec]] = {}
 
-    def covering(self, path: Path) -> Path | None:
-        """The ignore file that excludes `path` (absolute), or None.
+    def covering(self, path: Path, *, folder: bool = False) -> Path | None:
+        """The ignore file that excludes `path` (absolute; a `folder` where that is said), or None.
 
         Outside of a repository nothing is excluded. As git has it, a file in an excluded folder cannot be
         included again by a pattern of its own.
@@ -36,7 +36,7 @@ class IgnoreFiles:
         target = root
         for part in path.relative_to(root).parts:
             target = target / part
-            found = self._verdict(root, target, folder=target != path)
+            found = self._verdict(root, target, folder=folder or target != path)
             if found is not None:
                 return found
         return None

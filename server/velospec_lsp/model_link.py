@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pygls.lsp.server import LanguageServer
 
     from velospec.core.request import Completion, InfillRequest, TextRequest
+    from velospec.daemon.teaching import Teaching
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +32,7 @@ class ModelLink:
     def __init__(self, server: LanguageServer, status: StatusReporter) -> None:
         self.offer = ModelOffer(server, status, self._installed)
         self.model: str | None = None
+        self.on_restart: Callable[[], None] = lambda: None  # hears that another daemon has taken its place
         self._server = server
         self._status = status
         self._client: DaemonClient | None = None
@@ -69,6 +71,11 @@ class ModelLink:
         self._prepared, self.model = True, model
         self._start(self._load())
 
+    @property
+    def daemon(self) -> Teaching:
+        """What the daemon can be told of workspaces."""
+        return self._connection()
+
     async def status(self) -> dict[str, Any]:
         """The daemon's state. Raises VeloSpecError."""
         return await self._connection().status()
@@ -79,6 +86,7 @@ class ModelLink:
         await self.close_client()
         await self._connection().load(self.model)
         self._status.set(Kind.READY)
+        self.on_restart()
 
     async def close_client(self) -> None:
         """Leave the daemon; the next question comes back to it."""
@@ -130,6 +138,7 @@ class ModelLink:
         elif event.kind is EventKind.RESTARTED:
             logger.info("the daemon runs again")
             self._status.set(Kind.READY)
+            self.on_restart()
         else:
             logger.info("daemon: %s %s", event.kind.value, event.message)
 

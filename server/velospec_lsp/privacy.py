@@ -110,6 +110,10 @@ class PrivacyGate:
                 return self._by_path(resolved)
         return ruling
 
+    def excludes_folder(self, path: str) -> bool:
+        """Whether a .gitignore file keeps out all that lies in the folder `path`."""
+        return self._ignore_files.covering(Path(path), folder=True) is not None
+
     def _by_path(self, path: str) -> Ruling:
         ruling = self._by_name(path)
         if not ruling.allowed:

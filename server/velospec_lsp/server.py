@@ -23,6 +23,8 @@ from velospec_lsp.completion.trace import Trace
 from velospec_lsp.documents import Documents
 from velospec_lsp.editing.session import Edits
 from velospec_lsp.events import Listeners
+from velospec_lsp.learning.desk import Desk
+from velospec_lsp.learning.learner import Learner
 from velospec_lsp.model_link import ModelLink
 from velospec_lsp.privacy import PrivacyGate, uri_path
 from velospec_lsp.protocol import Protocol
@@ -61,7 +63,9 @@ class Server(LanguageServer):
         fates = FateWatch(self.listeners.decided)
         pipeline = self.pipeline
         watching = (pipeline, pipeline.trees, pipeline.history, pipeline.answers, pipeline.context)
-        for listener in (*watching, fates, pipeline.rejections, self.feedback, self.prefetch):
+        self.learner = Learner(lambda: self.link.daemon, self._desk())
+        self.link.on_restart = self.learner.begin_anew
+        for listener in (*watching, fates, pipeline.rejections, self.feedback, self.prefetch, self.learner):
             self.listeners.add(listener)
         self.traces: OrderedDict[str, Trace] = OrderedDict()
         self.counts = {"requests": 0, "offers": 0, "accepted": 0}
@@ -101,6 +105,7 @@ class Server(LanguageServer):
         roots = tuple(path for folder in folders if (path := uri_path(folder.uri)))
         self.pipeline.roots = roots
         self.pipeline.gate = PrivacyGate(self.settings.exclude, self.settings.max_file_kb, roots)
+        self.learner.reconsider()
 
     def prepare(self, uri: str) -> None:
         """A document was opened: have the model ready, if it may complete there."""
@@ -127,6 +132,20 @@ class Server(LanguageServer):
             self.listeners.answered(query, outcome)
         return outcome
 
+    def _desk(self) -> Desk:
+        return Desk(
+            gate=lambda: self.pipeline.gate,
+            folder_of=self.pipeline.workspace_of,
+            settled=lambda: self.settings.enabled and not self.configuring,
+            learns=lambda: self.settings.learn,
+            forgotten=self._forget,
+        )
+
+    def _forget(self, uri: str) -> None:
+        """Drop what is kept of a document's text beside the document itself."""
+        self.pipeline.forget(uri)
+        self.traces.pop(uri, None)
+
     def _keep(self, uri: str, trace: Trace) -> None:
         self.traces[uri] = trace
         self.traces.move_to_end(uri)
@@ -146,5 +165,6 @@ class Server(LanguageServer):
         self.prefetch.stop()
         self.pipeline.running.stop()
         self.feedback.write()
+        await self.learner.close()
         await self.pipeline.context.close()
         await self.link.close()

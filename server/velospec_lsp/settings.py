@@ -46,6 +46,7 @@ class Settings:
     suffix_chars: int = 1600
     speculate: bool = True
     offer_model: bool = True
+    learn: bool = True
     disabled_languages: tuple[str, ...] = ()
     disabled_scopes: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -165,6 +166,7 @@ _RULES: dict[str, Rule] = {
     "suffix_chars": _number(0, 100_000),
     "speculate": _flag(),
     "offer_model": _flag(),
+    "learn": _flag(),
     "disabled_languages": _names(),
     "disabled_scopes": _names_of("comment", "string"),
     "exclude": _patterns(),

@@ -18,7 +18,7 @@ def test_every_state_is_described() -> None:
 
 def test_every_command_is_described() -> None:
     commands = Server().protocol.fm.commands
-    assert set(re.findall(r"^\| `(velospec\.[\w-]+)` \|", PAGE, re.MULTILINE)) == set(commands)
+    assert set(re.findall(r"^\| `(velospec\.[\w.-]+)` \|", PAGE, re.MULTILINE)) == set(commands)
 
 
 def test_every_method_of_our_own_is_described() -> None:

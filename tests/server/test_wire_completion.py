@@ -54,6 +54,7 @@ def test_capabilities(start: Callable[..., Wire]) -> None:
         "velospec.restart",
         "velospec.status",
         "velospec.why",
+        *(f"velospec.workspace.{name}" for name in ("export", "forget", "show", "stats")),
     ]
 
 

@@ -62,7 +62,11 @@ class Answers(Listener):
         return None if count is None else without(last.completion, count)
 
     def closed(self, document: Document) -> None:
-        self._last.pop(document.uri, None)
+        self.forget(document.uri)
+
+    def forget(self, uri: str) -> None:
+        """Drop the answer in `uri`."""
+        self._last.pop(uri, None)
 
 
 def without(completion: Completion, count: int) -> Completion:

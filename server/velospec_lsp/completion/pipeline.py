@@ -118,6 +118,13 @@ class Pipeline(Listener):
             return Silence(f"The file is kept from the model: {ruling.reason}.")
         return None
 
+    def forget(self, uri: str) -> None:
+        """Drop what is kept of a document's text and its completions."""
+        self.cache.forget(uri)
+        self.answers.forget(uri)
+        self.rejections.forget(uri)
+        self.context.forget(uri)
+
     def workspace_of(self, uri: str) -> str:
         """The innermost folder of the workspace that holds the document; empty where none does."""
         path = uri_path(uri) or ""

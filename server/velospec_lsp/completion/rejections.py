@@ -59,7 +59,11 @@ class Rejections(Listener):
             self._spots.pop(spot, None)  # wanted after all
 
     def closed(self, document: Document) -> None:
-        for spot in [spot for spot in self._spots if spot.uri == document.uri]:
+        self.forget(document.uri)
+
+    def forget(self, uri: str) -> None:
+        """Drop what was passed over in `uri`."""
+        for spot in [spot for spot in self._spots if spot.uri == uri]:
             del self._spots[spot]
 
     def unwanted(self, document: Document, start: Place, text: str) -> bool:

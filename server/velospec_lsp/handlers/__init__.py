@@ -18,6 +18,8 @@ from velospec_lsp.handlers import (
     notebook,
     synchronize,
     text,
+    watch,
+    workspace,
 )
 
 if TYPE_CHECKING:
@@ -36,5 +38,7 @@ def register_all(server: Server) -> None:
         edit_commands,
         code_action,
         text,
+        watch,
+        workspace,
     ):
         module.register(server)

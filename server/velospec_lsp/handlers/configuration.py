@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
+from velospec_lsp.handlers.watch import ask_for_changes
 from velospec_lsp.settings import SECTION
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ def register(server: Server) -> None:
         if _can_pull(server):
             server.configuring = True
             start_pull()
+        task = asyncio.ensure_future(ask_for_changes(server))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:

@@ -65,6 +65,13 @@ class Context(Listener):
         self._library.close(document.uri)
         self._shown.pop(document.uri, None)
 
+    def forget(self, uri: str) -> None:
+        """Drop what is kept of a file, also what other documents are shown of it."""
+        self._library.forget(uri)
+        self._shown.pop(uri, None)
+        for shown in self._shown.values():
+            shown.pieces = tuple(piece for piece in shown.pieces if piece.uri != uri)
+
     def at(self, query: Query, site: Site) -> tuple[Chunk, ...]:
         """What to show of other files at the cursor of `query`, in the order of the prompt.
 

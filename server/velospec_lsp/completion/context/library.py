@@ -83,10 +83,17 @@ class Library:
         size = opened.document.text.size if opened else len(piece.text)
         if self._gate().rule(piece.uri, size).allowed:
             return True
-        self._files.pop(uri_path(piece.uri) or "", None)
-        for kept in [kept for kept in self._cut_out if kept.uri == piece.uri]:
-            self._cut_out.remove(kept)
+        self.forget(piece.uri)
         return False
+
+    def forget(self, uri: str) -> None:
+        """Drop the pieces of a file; those of an open document are made anew where it may be shown."""
+        self._files.pop(uri_path(uri) or "", None)
+        for kept in [kept for kept in self._cut_out if kept.uri == uri]:
+            self._cut_out.remove(kept)
+        entry = self._open.get(uri)
+        if entry is not None:
+            entry.cut_at, entry.pieces = None, ()
 
     def pieces(self, uri: str) -> Iterator[Piece]:
         """The pieces of other files of the same folder and kind as `uri`."""
