@@ -16,7 +16,7 @@ from velospec.core.errors import VeloSpecError
 from velospec_kernels import ahead
 from velospec_kernels.errors import KernelError
 
-app = typer.Typer(no_args_is_help=True, help="Look after the kernels for GPUs.")
+app = typer.Typer(no_args_is_help=True, help="Compile the kernels for GPUs ahead of time.")
 
 Architectures = Annotated[
     list[str] | None,
