@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -74,9 +75,12 @@ class Cursor:
 def load(cursors: int, *, quick: bool = False) -> list[Cursor]:
     """So many cursors of each project, those of a file together. Raises VeloSpecError."""
     names = [name for name in PROJECTS if find_spec(name) and not (quick and name in _LARGE)]
-    return [
-        Cursor(name, prompt) for name in names[:_PROJECTS] for prompt in _drawn(find_library(name), cursors)
+    drawn = [
+        [Cursor(name, prompt) for prompt in _drawn(find_library(name), cursors)] for name in names[:_PROJECTS]
     ]
+    # A quick run may end early, with some of each project.
+    turns = zip_longest(*drawn) if quick else drawn
+    return [cursor for each in turns for cursor in each if cursor is not None]
 
 
 def run_learning(model: InstalledModel, options: Options, say: Progress) -> dict[str, Any]:
