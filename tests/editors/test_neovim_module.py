@@ -219,6 +219,28 @@ def test_status_line_and_commands(desk: Desk) -> None:
     assert complete == ["rename-suggest", "restart"]
 
 
+def test_what_was_learned_is_asked_for_and_forgotten(desk: Desk) -> None:
+    desk.setup()
+    desk.answer({"velospec.workspace.show": {"text": "Learned of /p: 1 file, 2 lines."}})
+    desk.open()
+    for words in ("workspace", "workspace stats", "workspace forget", "workspace forget  file"):
+        desk.editor.nvim.command(f"VeloSpec {words}")
+    desk.editor.wait(lambda: len(desk.executed()) == 4, "the commands", 10)
+    uri = (desk.folder / "notes.py").as_uri()
+    assert desk.executed() == [
+        {"command": "velospec.workspace.show", "arguments": [uri]},
+        {"command": "velospec.workspace.stats", "arguments": []},
+        {"command": "velospec.workspace.forget", "arguments": [uri]},
+        {"command": "velospec.workspace.forget", "arguments": [uri, "file"]},
+    ]
+    assert "Learned of /p: 1 file, 2 lines." in desk.editor.messages()
+    desk.editor.nvim.command("silent! VeloSpec workspace show all")
+    assert len(desk.executed()) == 4
+    complete = "return vim.fn.getcompletion(..., 'cmdline')"
+    assert desk.editor.lua(complete, "VeloSpec workspace f") == ["forget", "forget file"]
+    assert desk.editor.lua(complete, "VeloSpec workspace forget f") == ["file"]
+
+
 def test_why_shows_the_stages_in_a_window_that_goes_away(desk: Desk) -> None:
     desk.setup()
     stages = [{"stage": "gate", "ms": 0.5, "note": ""}, {"stage": "model", "ms": 83.5, "note": "3 tokens"}]

@@ -25,6 +25,9 @@ def _item(item: dict[str, Any], row: int, column: int) -> types.InlineCompletion
     )
 
 
+WORKSPACE = tuple(f"velospec.workspace.{name}" for name in ("show", "stats", "forget"))
+
+
 def serve(answers: Path) -> None:
     """Serves stdin and stdout until the client leaves."""
     server = LanguageServer("scripted", "1")
@@ -48,7 +51,7 @@ def serve(answers: Path) -> None:
             log({"command": name, "arguments": list(arguments)})
             return json.loads(answers.read_text(encoding="utf-8")).get(name, f"{name} answered")
 
-    for name in ("velospec.accepted", "velospec.status", "velospec.why", "velospec.restart"):
+    for name in ("velospec.accepted", "velospec.status", "velospec.why", "velospec.restart", *WORKSPACE):
         command(name)
 
     @server.feature(types.INITIALIZED)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_TOLD_LATER = 1.0  # seconds that edits are gathered
+TOLD_LATER = 1.0  # seconds that edits are gathered
 _IMPORT_LINES = 200  # of an open document that are searched for imports
 _RECEPTIONS = {
     Fate.ACCEPTED: Reception.ACCEPTED,
@@ -190,7 +190,7 @@ class Learner(Listener):
 
     def _tell_later(self) -> None:
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(_TOLD_LATER, self._tell_now)
+            self._timer = asyncio.get_running_loop().call_later(TOLD_LATER, self._tell_now)
 
     def _tell_now(self) -> None:
         self._timer = None

@@ -55,7 +55,6 @@ class Survey:
         desk: Desk,
         surroundings: Callable[[str], Surroundings],
         drop: Callable[[str, str], Awaitable[None]],
-        pace: Pace | None = None,
     ) -> None:
         """`surroundings` tells what is open in a workspace, `drop` has a document of one forgotten."""
         self.watched = False  # whether the client tells of files that change
@@ -63,7 +62,7 @@ class Survey:
         self._desk = desk
         self._surroundings = surroundings
         self._drop = drop
-        self._pace = pace or Pace()
+        self.pace = Pace()
         self._heads: dict[str, object] = {}  # the workspaces in use, with the state of their branch
         self._left: set[str] = set()
         self._waiting: set[str] = set()
@@ -117,7 +116,7 @@ class Survey:
                 except VeloSpecError as error:
                     logger.info("the daemon did not learn files: %s", type(error).__name__)
             try:
-                await asyncio.wait_for(self._news.wait(), self._pace.poll)
+                await asyncio.wait_for(self._news.wait(), self.pace.poll)
             except TimeoutError:
                 await self._poll()
 
@@ -129,7 +128,7 @@ class Survey:
                 self._waiting.add(workspace)
 
     async def _look_through(self, workspace: str) -> None:
-        until = time.monotonic() + self._pace.most
+        until = time.monotonic() + self.pace.most
         if not self._desk.serves(workspace):
             self._heads.pop(workspace, None)
             return
@@ -159,7 +158,7 @@ class Survey:
             for name in some:
                 if name in gone or self._desk.folder_of(name) != workspace:
                     await self._drop(workspace, name)
-            await asyncio.sleep(self._pace.pause)
+            await asyncio.sleep(self.pace.pause)
 
     async def _teach(self, workspace: str, files: list[Found]) -> int:
         gate, taught = self._desk.gate(), 0
@@ -175,11 +174,11 @@ class Survey:
 
     async def _rest(self) -> None:
         """Until the user has done nothing for a moment, though not for ever."""
-        await asyncio.sleep(self._pace.pause)
-        until = time.monotonic() + self._pace.longest
-        while (now := time.monotonic()) < min(until, self._busy_at + self._pace.quiet):  # noqa: ASYNC110 - see below
+        await asyncio.sleep(self.pace.pause)
+        until = time.monotonic() + self.pace.longest
+        while (now := time.monotonic()) < min(until, self._busy_at + self.pace.quiet):  # noqa: ASYNC110 - see below
             # How long it takes is known only once it has passed: a key may come meanwhile.
-            await asyncio.sleep(min(until, self._busy_at + self._pace.quiet) - now)
+            await asyncio.sleep(min(until, self._busy_at + self.pace.quiet) - now)
 
 
 def _gone(names: list[str], gate: PrivacyGate, opened: frozenset[str]) -> list[str]:

@@ -9,8 +9,17 @@ vim.api.nvim_create_user_command('VeloSpec', function(args)
 end, {
   nargs = '*',
   range = true,
-  desc = 'VeloSpec: status, why, restart, enable, disable, edit, docstring, rename-suggest',
+  desc = 'VeloSpec: status, why, workspace, restart, enable, disable, edit, docstring, rename-suggest',
   complete = function(lead, line)
+    local what = line:match('VeloSpec%s+workspace%s+(.*)$')
+    if what then
+      local begun = what:sub(1, #what - #lead)
+      return vim.iter(require('velospec.workspace').names()):filter(function(name)
+        return vim.startswith(name, what)
+      end):map(function(name)
+        return name:sub(#begun + 1)
+      end):totable()
+    end
     if line:match('VeloSpec%s+%S+%s') then
       return {} -- an instruction is the user's own
     end

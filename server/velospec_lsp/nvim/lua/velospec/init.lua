@@ -168,6 +168,16 @@ local commands = {
   restart = function()
     ask('velospec.restart')
   end,
+  workspace = function(what)
+    local workspace = require('velospec.workspace')
+    local command, arguments = workspace.request(what)
+    if command then
+      ask(command, arguments)
+    else
+      local names = table.concat(workspace.names(), ', ')
+      say(("VeloSpec: no command 'workspace %s'; there are %s"):format(what, names), vim.log.levels.ERROR)
+    end
+  end,
   enable = function()
     vim.lsp.inline_completion.enable(true, { bufnr = 0 })
   end,
@@ -196,7 +206,7 @@ function M.command(text, lines)
   local name, instruction = text:match('^(%S*)%s*(.*)$')
   local run = commands[name == '' and 'status' or name]
   if run then
-    run()
+    run(instruction)
   elseif vim.list_contains(edit.names(), name) then
     local client = running_client()
     if client then
