@@ -101,6 +101,37 @@ def test_unload_frees_the_model_and_the_next_request_loads_it_again() -> None:
     run(test())
 
 
+def test_unload_answers_when_the_memory_is_free() -> None:
+    async def test() -> None:
+        script = Script()
+        script.gates["close small"].clear()
+        async with served(script=script) as box, box.client() as client:
+            await client.infill(ask("say x"))
+            two = [asyncio.create_task(client.unload("small")) for _ in range(2)]
+            assert (await arrived(client))["models"] == []
+            assert [each.done() for each in two] == [False, False]
+            assert script.events == ["open small", "say x"]
+            script.gates["close small"].set()
+            await asyncio.gather(*two)
+            assert script.events == ["open small", "say x", "close small"]
+
+    run(test())
+
+
+def test_what_nobody_waits_for_does_not_keep_a_model_in_memory() -> None:
+    async def test() -> None:
+        async with served() as box, box.client() as client:
+            ahead = [ask("wait gate", "a", background=True), ask("say ahead", "b", background=True)]
+            asked = [asyncio.create_task(outcome(client.infill(each))) for each in ahead]
+            await box.until(lambda: box.script.steps["wait gate"] > 0)
+            await arrived(client)
+            await client.unload("small")
+            assert await asyncio.gather(*asked) == ["cancelled", "cancelled"]
+            assert box.script.events == ["open small", "wait gate", "close small"]
+
+    run(test())
+
+
 def test_models_are_found_by_name_and_by_role() -> None:
     async def test() -> None:
         models = [scripted_model("writer"), scripted_model("talker", roles=("chat",))]

@@ -119,6 +119,8 @@ class ScriptedEngine:
         return {"measured": self.measured, **notice}
 
     def close(self) -> None:
+        if f"close {self._model.name}" in self._script.gates:
+            self._script.gates[f"close {self._model.name}"].wait(10)
         self._script.events.append(f"close {self._model.name}")
 
     def _answer(self, prompt: str, cancel: CancelToken, on_text: Callable[[str], None] | None) -> Completion:

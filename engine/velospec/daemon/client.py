@@ -90,7 +90,7 @@ class DaemonClient(Teaching):
         await self._ask(p.Load(0, model))
 
     async def unload(self, model: str) -> None:
-        """Have a model leave memory. Raises DaemonError if it is in use."""
+        """Have a model leave memory; returns when it has. Raises DaemonError if it is in use."""
         await self._ask(p.Unload(0, model))
 
     async def measure(self, model: str | None = None) -> dict[str, Any]:

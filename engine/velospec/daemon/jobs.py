@@ -128,6 +128,11 @@ class FairQueue:
             del self._turns[job.client]
         return True
 
+    def clear_background(self) -> list[Job]:
+        """Take the background jobs out and return them, in order."""
+        jobs, self._background = self._background, []
+        return jobs
+
     def clear(self) -> list[Job]:
         """Empty the queue and return what was in it, in order."""
         jobs = []

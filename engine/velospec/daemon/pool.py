@@ -58,6 +58,7 @@ class ModelPool:
         self._hooks = hooks
         self._workers: dict[str, Worker] = {}  # by model name, in the order of loading
         self._leaving: set[Worker] = set()
+        self._unloads: list[tuple[str, Callable[[], None]]] = []  # by model name: whom to tell of its end
         self._jobs: dict[Job, Worker] = {}
 
     @property
@@ -88,14 +89,18 @@ class ModelPool:
         if worker:
             worker.cancel(job)
 
-    def unload(self, name: str) -> None:
-        """Take a model out of memory. Raises DaemonError if it is in use; one not loaded is no error."""
+    def unload(self, name: str, done: Callable[[], None]) -> None:
+        """Take a model out of memory; `done` is called when its memory is free, at once if it is not loaded.
+
+        Raises DaemonError if it is in use.
+        """
         worker = self._workers.get(name)
-        if worker is None:
-            return
-        if worker.working:
-            raise DaemonError(f"The model {name} is in use.", "Try again when it is idle.")
-        self._dismiss(worker)
+        if worker:
+            if worker.working:
+                raise DaemonError(f"The model {name} is in use.", "Try again when it is idle.")
+            self._dismiss(worker)
+        self._unloads.append((name, done))
+        self._answer_unloads()
 
     def measure_in_pause(self, quiet: float, patience: float) -> None:
         """Measure a model that has answered but is not measured yet, after `quiet` seconds without work.
@@ -183,9 +188,17 @@ class ModelPool:
         if worker.state is State.WAITING:
             worker.abort()
             return
-        worker.give_way()
         worker.close()
         self._leaving.add(worker)
+
+    def _answer_unloads(self) -> None:
+        leaving = {worker.model.name for worker in self._leaving}
+        unloads, self._unloads = self._unloads, []
+        for name, done in unloads:
+            if name in leaving:
+                self._unloads.append((name, done))
+            else:
+                done()
 
     def _drop_finished(self) -> None:
         self._jobs = {job: worker for job, worker in self._jobs.items() if not job.finished}
@@ -221,6 +234,7 @@ class ModelPool:
             self._hooks.notify(Event(EventKind.MESSAGE, notice, worker.model.name))
         worker.told_notice = notice
         self._drop_finished()
+        self._answer_unloads()
         self._start_waiting()
         self._hooks.changed()
 

@@ -123,8 +123,8 @@ class DaemonServer:
     def cancel(self, job: Job) -> None:
         self._pool.cancel(job)
 
-    def unload(self, model: str) -> None:
-        self._pool.unload(model)
+    def unload(self, model: str, done: Callable[[], None]) -> None:
+        self._pool.unload(model, done)
 
     def learning(self, frame: LearningRequest, done: Done) -> None:
         self._desk.answer(frame, done)

@@ -143,10 +143,17 @@ class Worker:
             self._gate.notify()
 
     def close(self) -> None:
-        """Let the thread end after the jobs it has; `closed` tells when the memory is free."""
+        """Let the thread end after the requests it has; `closed` tells when the memory is free.
+
+        What nobody waits for is cancelled, running or not: the memory is wanted.
+        """
         with self._gate:
             self._closing = True
+            unwanted = self._queue.clear_background()
             self._gate.notify()
+        for job in unwanted:
+            self.cancel(job)
+        self.give_way()
         if self.state is State.WAITING:
             self.state = State.CLOSED
 
