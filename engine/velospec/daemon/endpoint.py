@@ -74,10 +74,13 @@ class Endpoint:
             make_private(self.address_file.parent)
 
     def locked(self) -> bool:
-        """Whether a daemon of this name runs (or is just starting or ending)."""
+        """Whether a daemon of this name runs (or is just starting or ending).
+
+        Looks by a shared lock, so that two who look at once do not take each other for a daemon.
+        """
         if not self.lock_file.exists():
             return False
-        handle = take_lock(self.lock_file)
+        handle = take_lock(self.lock_file, fcntl.LOCK_SH)
         if handle is None:
             return True
         os.close(handle)
@@ -106,8 +109,10 @@ def make_private(folder: Path) -> None:
         ) from error
 
 
-def take_lock(path: Path) -> int | None:
+def take_lock(path: Path, kind: int = fcntl.LOCK_EX) -> int | None:
     """Lock `path` for this process: an open descriptor that holds the lock, or None if somebody else does.
+
+    `kind` is LOCK_EX, or LOCK_SH for a lock that excludes only exclusive ones.
 
     The descriptor is closed on exec, so that no child keeps the lock. Raises DaemonError.
     """
@@ -119,7 +124,7 @@ def take_lock(path: Path) -> int | None:
             "Set VELOSPEC_HOME to a folder that you can write to.",
         ) from error
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(handle)
         return None

@@ -19,6 +19,11 @@ from velospec.daemon.link import Link, greet, our_hello
 
 _LEAVE_SECONDS = 20.0
 _ASK_SECONDS = 10.0
+_POLL = 0.02
+
+
+class _AbsentError(DaemonError):
+    """The daemon does not listen yet, or does so no more."""
 
 
 def running_daemons() -> list[Endpoint]:
@@ -43,14 +48,18 @@ def supervisor_pid(endpoint: Endpoint) -> int | None:
 
 async def statuses() -> list[dict[str, Any]]:
     """What each running daemon says of itself; for one that does not answer, `name`, `pid` and `error`."""
-    return [await _status(endpoint) for endpoint in running_daemons()]
+    found = [await _status(endpoint) for endpoint in running_daemons()]
+    return [each for each in found if each]
 
 
 async def _status(endpoint: Endpoint) -> dict[str, Any]:
+    """Empty where the daemon has ended meanwhile."""
     try:
         async with asyncio.timeout(_ASK_SECONDS):
             answer = await _ask(endpoint, p.Status(0))
     except (DaemonError, TimeoutError) as error:
+        if not endpoint.locked():
+            return {}
         answer = {"error": str(error) or "no answer", "pid": supervisor_pid(endpoint)}
     return {"name": endpoint.name, **answer}
 
@@ -67,7 +76,7 @@ async def stop_daemons(*, force: bool = False) -> int:
             if not await _freed(endpoint, 3.0):
                 _signal(endpoint, signal.SIGKILL)
         else:
-            await _ask(endpoint, p.Stop(0))
+            await _ask_to_leave(endpoint)
         if not await _freed(endpoint, _LEAVE_SECONDS):
             raise DaemonError(
                 f"The daemon {endpoint.name} does not end.", "Use `velospec daemon stop --force`."
@@ -75,10 +84,24 @@ async def stop_daemons(*, force: bool = False) -> int:
     return len(endpoints)
 
 
+async def _ask_to_leave(endpoint: Endpoint) -> None:
+    """Ask once the daemon listens; one that leaves of itself need not hear it. Raises DaemonError."""
+    until = time.monotonic() + _LEAVE_SECONDS
+    while endpoint.locked():
+        try:
+            await _ask(endpoint, p.Stop(0))
+        except _AbsentError:
+            if time.monotonic() > until:
+                raise
+            await asyncio.sleep(_POLL)
+        else:
+            return
+
+
 async def _ask(endpoint: Endpoint, frame: p.Request) -> dict[str, Any]:
     met = await greet(endpoint, our_hello("velospec command", p.ANY_BUILD))
     if met is None:
-        raise DaemonError(f"The daemon {endpoint.name} does not listen.", "It may be starting; try again.")
+        raise _AbsentError(f"The daemon {endpoint.name} does not listen.", "It may be starting; try again.")
     streams, welcome = met
     if welcome.verdict is not p.Verdict.ACCEPTED:
         streams[1].close()
@@ -86,7 +109,11 @@ async def _ask(endpoint: Endpoint, frame: p.Request) -> dict[str, Any]:
             f"The daemon {endpoint.name} of build {welcome.build} speaks another protocol.",
             "End it with `velospec daemon stop --force`.",
         )
-    link = Link(streams, welcome, lambda _event: None, lambda _link: None)
+
+    def lost(link: Link) -> None:
+        link.fail(_AbsentError(f"The daemon {endpoint.name} left before it answered."))
+
+    link = Link(streams, welcome, lambda _event: None, lost)
     try:
         return dict(await link.ask(frame) or {})
     finally:
@@ -98,7 +125,7 @@ async def _freed(endpoint: Endpoint, seconds: float) -> bool:
     while endpoint.locked():
         if time.monotonic() > until:
             return False
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(_POLL)
     return True
 
 
