@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.server.conftest import Answers
-from tests.support.wire import WITH_INLINE, Wire, at
+from tests.support.wire import SECONDS, WITH_INLINE, Wire, at
 from velospec.models.store import InstalledModel
 
 URI = "file:///project/example.py"
@@ -141,6 +141,11 @@ def real(tmp_path: Path, default_model: InstalledModel) -> Iterator[Wire]:
     subprocess.run(stop, env={**os.environ, **environment}, check=True, capture_output=True)
 
 
+def at_work(wire: Wire) -> bool:
+    status = wire.call("workspace/executeCommand", {"command": "velospec.status"})
+    return "busy" in [model["state"] for model in status["daemon"]["models"]]
+
+
 FIBONACCI = "def fibonacci(n):\n    if n < 2:\n        return n\n    return fib"
 
 
@@ -156,13 +161,15 @@ def test_the_real_model_completes_and_comes_back_after_a_kill(real: Wire) -> Non
     status = real.call("workspace/executeCommand", {"command": "velospec.status"})
     real.open(URI, "import os\n" * 300 + FIBONACCI)
     number = real.ask("textDocument/inlineCompletion", at(URI, 303, 14, triggerKind=1))
-    time.sleep(0.2)  # long enough to be at work, far too short to be done
+    until = time.monotonic() + SECONDS
+    while not at_work(real):
+        assert time.monotonic() < until
     os.kill(status["daemon"]["pid"], signal.SIGKILL)
     assert real.result(number) == []
     assert "memory ran out" in real.notification("window/showMessage")["message"]
     other = "file:///project/other.py"
     real.open(other, FIBONACCI + "o")
-    until = time.monotonic() + 60
+    until = time.monotonic() + SECONDS
     while not (items := real.complete(other, 3, 15, triggerKind=1)):
         assert time.monotonic() < until
         time.sleep(0.2)
