@@ -25,11 +25,13 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.support.scripted_engine import ScriptedModels, scripted_model
 from velospec.core.errors import CancelledError, GrammarError
+from velospec.core.paths import workspaces_folder
 from velospec.core.request import Completion, FinishReason, InfillRequest, TextRequest
 from velospec.core.statistics import Statistics
 from velospec.daemon.host import host_models
 from velospec.daemon.options import parse
 from velospec.daemon.supervisor import supervise
+from velospec.learning.workspace.library import Workspaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,7 +135,8 @@ def main(arguments: list[str]) -> int:
     if arguments[:1] == ["--host"]:
         folder = Path(os.environ["VELOSPEC_ANSWERS"])
         engine = AnsweringEngine(folder)
-        host_models(parse(arguments[1:]), Models(folder), lambda _model, _progress: engine)
+        kept = Workspaces(workspaces_folder())
+        host_models(parse(arguments[1:]), Models(folder), lambda _model, _progress: engine, workspaces=kept)
     return supervise(parse(arguments), (sys.executable, PROGRAM, "--host"))
 
 
