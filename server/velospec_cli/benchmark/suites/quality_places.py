@@ -7,6 +7,7 @@ generator seeded with the file's name.
 At a `word` the rest of the line is taken out and the cursor stands behind the border of a word in the line's
 first half: a user has begun a line of a finished file. The other kinds are
 
+- `border`: as `word`, but anywhere in the line;
 - `start`: all of a line but its indentation is taken out;
 - `closed`: as `word`, with the brackets closed behind the cursor that are open before it, as editors do;
 - `block`: as `word`, and the rest of the block is taken out too;
@@ -26,7 +27,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from itertools import islice
 
-KINDS = ("word", "start", "closed", "block", "prose", "end", "empty")
+KINDS = ("word", "border", "start", "closed", "block", "prose", "end", "empty")
 
 _ABOVE, _BELOW = 30, 10  # lines that the file has at least before and after the cursor's
 _SHORTEST = 12  # characters of a line; a shorter one says little
@@ -98,7 +99,7 @@ def _drawn(file: SourceFile, code: frozenset[int], kind: str, count: int) -> Ite
     return islice(filter(None, made), count)
 
 
-_SAME_LINES = ("word", "start", "closed")
+_SAME_LINES = ("word", "border", "start", "closed")
 _PYTHON_CODE = (tokenize.NAME, tokenize.OP, tokenize.NUMBER)
 
 
@@ -114,14 +115,14 @@ def _code_lines(file: SourceFile) -> frozenset[int]:
     return frozenset(token.start[0] - 1 for token in tokens if token.type in _PYTHON_CODE)
 
 
-def _border(line: str, name: str) -> int | None:
-    """A column behind the border of a word in the first half of the text of `line`."""
+def _border(line: str, name: str, *, anywhere: bool) -> int | None:
+    """A column behind the border of a word in the text of `line`, in its first half unless `anywhere`."""
     indent = len(line) - len(line.lstrip())
     text = line.rstrip()
     if len(text) - indent < _SHORTEST:
         return None
-    half = indent + (len(text) - indent) // 2
-    columns = [match.start() for match in _BORDER.finditer(text) if indent < match.start() <= half]
+    last = len(text) - 1 if anywhere else indent + (len(text) - indent) // 2
+    columns = [match.start() for match in _BORDER.finditer(text) if indent < match.start() <= last]
     return generator_of(name).choice(columns) if columns else None
 
 
@@ -132,7 +133,7 @@ def _word(
     line = lines[number]
     if (number in code) == prose or (prose and not line.strip()[:1].isalnum() and "#" not in line[:40]):
         return None
-    column = _border(line, f"{file.name}:{number}")
+    column = _border(line, f"{file.name}:{number}", anywhere=kind == "border")
     if column is None:
         return None
     if kind == "start":
@@ -210,6 +211,7 @@ def _closers(text: str) -> str:
 
 _MAKERS: dict[str, Callable[[SourceFile, list[str], frozenset[int], int], Place | None]] = {
     "word": _word,
+    "border": partial(_word, kind="border"),
     "start": partial(_word, kind="start"),
     "closed": partial(_word, kind="closed"),
     "block": partial(_word, kind="block"),

@@ -25,7 +25,16 @@ _SCRIPTS = {"torch": "torch/utils/model_dump/code.js", "import-linter": "importl
 _NOT_SOURCE = frozenset({"test", "tests", "site-packages", "encodings", "idlelib", "lib2to3", "pydoc_data"})
 _SMALLEST, _LARGEST = 2_500, 150_000  # characters of a file: what is beyond is a stub or data
 
-_PYTHON = {"word": 200, "start": 50, "closed": 50, "block": 60, "prose": 50, "end": 40, "empty": 40}
+_PYTHON = {
+    "word": 200,
+    "border": 200,
+    "start": 50,
+    "closed": 50,
+    "block": 60,
+    "prose": 50,
+    "end": 40,
+    "empty": 40,
+}
 _SCRIPT = {"word": 40, "closed": 10, "prose": 10}
 
 

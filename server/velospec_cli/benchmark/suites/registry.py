@@ -152,7 +152,7 @@ SERVER_SUITES = {
         ServerSuite(
             "quality",
             "how right and how quiet the language server is at cursors in real files",
-            size=1030,
+            size=1430,
             minutes=45,
         ),
         ServerSuite(
