@@ -50,49 +50,71 @@ local function remaining(item)
   return item.insert_text:sub(#typed + 1), math.max(end_col, col)
 end
 
+-- Has the next change begin an undo block: setting the option does so, even to the value that it has.
+local function break_undo()
+  vim.go.undolevels = vim.go.undolevels
+end
+
 local function put(text, tail)
+  break_undo() -- one undo takes back what was accepted, and not what was typed before
   local row, col = unpack(vim.api.nvim_win_get_cursor(0))
   local lines = vim.split(text, '\n', { plain = true })
   vim.api.nvim_buf_set_text(0, row - 1, col, row - 1, tail, lines)
   vim.api.nvim_win_set_cursor(0, { row + #lines - 1, (#lines == 1 and col or 0) + #lines[#lines] })
 end
 
+-- Hands what is shown to `use` and takes it off the screen; false when nothing is shown.
+--
+-- Neovim puts `use` off until the mapping has ended. Keys that are typed ahead would come before it, and land
+-- in front of the accepted text, so it is waited for here: the second function runs right after Neovim's.
+---@param use fun(item: vim.lsp.inline_completion.Item): vim.lsp.inline_completion.Item?
+---@return boolean
+local function take(use)
+  if not vim.lsp.inline_completion.get({ on_accept = use }) then
+    return false
+  end
+  local done = false
+  vim.schedule(function()
+    done = true
+  end)
+  vim.wait(1000, function()
+    return done
+  end, 1)
+  return true
+end
+
 -- Accepts what is shown, cut by `part`; false when nothing is shown.
 ---@param part? fun(text: string): string  default: all of it
 ---@return boolean
 function M.accept(part)
-  return vim.lsp.inline_completion.get({
-    on_accept = function(item)
-      if type(item.insert_text) ~= 'string' then
-        return item -- a snippet: Neovim expands it
-      end
-      local rest, tail = remaining(item)
-      if not rest then
-        return nil
-      end
-      local chosen = part and part(rest) or rest
-      if chosen ~= rest then
-        local col = vim.api.nvim_win_get_cursor(0)[2]
-        put(chosen, col)
-        return nil
-      end
-      put(rest, tail)
-      local client = item.command and vim.lsp.get_client_by_id(item.client_id)
-      if client then
-        client:exec_cmd(item.command, { bufnr = vim.api.nvim_get_current_buf() })
-      end
-    end,
-  })
+  return take(function(item)
+    if type(item.insert_text) ~= 'string' then
+      return item -- a snippet: Neovim expands it
+    end
+    local rest, tail = remaining(item)
+    if not rest then
+      return nil
+    end
+    local chosen = part and part(rest) or rest
+    if chosen ~= rest then
+      local col = vim.api.nvim_win_get_cursor(0)[2]
+      put(chosen, col)
+      return nil
+    end
+    put(rest, tail)
+    local client = item.command and vim.lsp.get_client_by_id(item.client_id)
+    if client then
+      client:exec_cmd(item.command, { bufnr = vim.api.nvim_get_current_buf() })
+    end
+  end)
 end
 
 -- Hides what is shown; false when nothing is.
 ---@return boolean
 function M.dismiss()
-  return vim.lsp.inline_completion.get({
-    on_accept = function()
-      return nil
-    end,
-  })
+  return take(function()
+    return nil
+  end)
 end
 
 return M
