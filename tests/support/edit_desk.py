@@ -49,6 +49,10 @@ class Desk:
         """The call to answer with."""
         self.answer(part, json.dumps({"name": name, "arguments": arguments}))
 
+    def infill(self, answers: dict[str, str]) -> None:
+        """What to complete with, by the end of the text before the cursor."""
+        self._put("answers.json", json.dumps({end: {"text": text} for end, text in answers.items()}))
+
     def go(self) -> None:
         """Let an answer with `wait` come."""
         self._put("go", "")
