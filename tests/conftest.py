@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,12 +21,31 @@ CACHE = Path(__file__).parent.parent / ".cache"
 DEFAULT_MODEL = "smollm2-135m-fim"
 CHAT_MODEL = "smollm2-135m-instruct"
 
+
+def _home() -> Path:
+    """A home of this test run: models and caches are the checkout's, the daemon and its files are its own.
+
+    Two runs in one checkout would end each other's daemon. The path is short enough for a socket.
+    """
+    home = Path(tempfile.mkdtemp(prefix="vs-"))
+    for name in ("cache", "data/models", "data/benchmarks"):
+        (CACHE / "home" / name).mkdir(parents=True, exist_ok=True)
+        (home / name).parent.mkdir(exist_ok=True)
+        (home / name).symlink_to(CACHE / "home" / name)
+    return home
+
+
 # Set on import, so that it holds for fixtures of every scope and for processes that tests start.
-os.environ["VELOSPEC_HOME"] = str(CACHE / "home")
+HOME = _home()
+os.environ["VELOSPEC_HOME"] = str(HOME)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the tests marked slow too")
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(HOME, ignore_errors=True)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -38,7 +59,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_daemon_left() -> Iterator[None]:
-    """End what tests with the real model started in the shared home; it would stay for its idle time."""
+    """End what tests with the real model started in this run's home; it would stay for its idle time."""
     yield
     asyncio.run(stop_daemons())
 
@@ -56,8 +77,8 @@ def chat_model() -> InstalledModel:
 
 
 def installed(name: str) -> InstalledModel:
-    """A model of the catalogue in the home that all tests share."""
-    store = ModelStore(CACHE / "home" / "data" / "models")
+    """A model of the catalogue; all test runs of the checkout share it."""
+    store = ModelStore(HOME / "data" / "models")
     patience = time.monotonic() + 240
     while True:
         try:
