@@ -18,7 +18,7 @@ class Trace:
     stages: list[tuple[str, float]] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)  # what a stage has to tell besides, by stage; no text
     reason: str = ""
-    model: dict[str, int] = field(default_factory=dict)  # tokens and passes; empty if it was not asked
+    model: dict[str, Any] = field(default_factory=dict)  # tokens and passes; empty if it was not asked
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -33,6 +33,8 @@ class Trace:
         """Keep what an answer of the model took."""
         names = ("prompt_tokens", "reused_tokens", "new_tokens", "steps")
         self.model = {name: getattr(statistics, name) for name in names}
+        drafted = statistics.proposers.items()
+        self.model["accepted"] = {name: count.accepted for name, count in drafted if count.accepted}
         self.notes["model"] = (
             f"{statistics.reused_tokens} of the prompt's {statistics.prompt_tokens} tokens were read before; "
             f"reading took {1000 * statistics.prefill_seconds:.0f} ms, "
