@@ -100,6 +100,20 @@ def test_accepting_while_typing_again_and_again(screen: Screen, desk: Desk, way:
         way(screen, desk, chance, number)
 
 
+def test_brackets_closed_since_the_answer_do_not_come_twice(screen: Screen, desk: Desk) -> None:
+    offered = "f([a], g(b))\nprint(x)"
+    for typed in ("f", "f(", "f([", "f([a", "f([a], g("):
+        name = f"closed{len(typed)}.py"
+        desk.clear()
+        desk.infill({LINE: offered})
+        screen.open(Session(name, "", 0, 0, {name: File("\n", "", "python")}, (), pairs=True))
+        screen.type(LINE, 0)
+        screen.editor.wait(partial(screen.shows, offered), f"the offer {offered!r}", 20)
+        screen.editor.keys(f"{typed}<Tab>;")  # at once: no newer answer can have come
+        text = f"{LINE}{offered};\n"
+        screen.editor.wait(partial(screen.has, name, text), f"{text!r}, {typed!r} typed", 10)
+
+
 def test_one_undo_takes_back_what_was_accepted(screen: Screen, desk: Desk) -> None:
     file = File("\n", "", "python")
     desk.clear()

@@ -19,7 +19,7 @@ vim.opt.runtimepath:append(...)
 require('velospec').setup()
 vim.o.hidden = true
 vim.cmd('autocmd FileType * setlocal indentexpr= nocindent nosmartindent noautoindent formatoptions=')
-vim.cmd('autocmd FileType * setlocal noexpandtab tabstop=4 fileformats=unix,dos')
+vim.cmd('autocmd FileType * setlocal noexpandtab tabstop=4 softtabstop=0')
 """
 _PAIRS = """
 for _, pair in ipairs({ '()', '[]', '{}' }) do

@@ -29,6 +29,35 @@ function M.line(text)
   return text:match('^\n*[^\n]*')
 end
 
+local closers = { ['('] = ')', ['['] = ']', ['{'] = '}' }
+
+-- The closers of what `text` leaves open, the last one first, and how many closers in it close nothing.
+local function balance(text)
+  local open, unopened = '', 0
+  for bracket in text:gmatch('[][(){}]') do
+    if closers[bracket] then
+      open = closers[bracket] .. open
+    elseif open:sub(1, 1) == bracket then
+      open = open:sub(2)
+    else
+      unopened = unopened + 1
+    end
+  end
+  return open, unopened
+end
+
+-- How many closers in `behind` the editor has put there for what the user `typed` since the answer, and the
+-- `rest` brings as well: the item's range knows nothing of them.
+local function doubled(typed, rest, behind)
+  local open = balance(typed)
+  local _, unopened = balance(rest)
+  local count = 0
+  while count < math.min(#open, unopened) and behind:byte(count + 1) == open:byte(count + 1) do
+    count = count + 1
+  end
+  return count
+end
+
 -- Splits an item at the cursor.
 ---@param item vim.lsp.inline_completion.Item
 ---@return string? rest  what is still to insert at the cursor; nil when the buffer no longer fits
@@ -47,7 +76,9 @@ local function remaining(item)
   if not vim.startswith(item.insert_text, typed) then
     return nil
   end
-  return item.insert_text:sub(#typed + 1), math.max(end_col, col)
+  local rest = item.insert_text:sub(#typed + 1)
+  local behind = vim.api.nvim_get_current_line():sub(col + 1)
+  return rest, math.max(end_col, col + doubled(typed, rest, behind))
 end
 
 -- Has the next change begin an undo block: setting the option does so, even to the value that it has.
