@@ -256,6 +256,23 @@ def test_no_tokens_wanted() -> None:
     assert complete(decoder, [1, 2, 3], max_tokens=1).statistics.reused_tokens == 2
 
 
+def test_time_for_whole_lines_ends_with_those_there_are() -> None:
+    prompt = VOCABULARY.encode("go")
+    text = "one\n two\n thr"
+    known = VOCABULARY.encode("one\n two\n t")
+    shown: list[str] = []
+
+    def ask(*proposers: Proposer) -> Completion:
+        task = Task("doc", prompt, Limits(max_tokens=30, lines_ms=0))
+        shown.clear()
+        return decoder_for(writing(text, prompt), *proposers).complete(task, CancelToken(), shown.append)
+
+    alone = ask()
+    assert (alone.text, alone.finish, "".join(shown)) == ("one", FinishReason.PAUSE, "one")
+    drafted = ask(Oracle([*prompt, *known], VOCABULARY.size))  # nearly all of it in one step
+    assert (drafted.text, drafted.finish, "".join(shown)) == ("one\n two", FinishReason.PAUSE, "one\n two")
+
+
 def test_how_likely_each_id_was_is_told_for_the_ids_that_are_kept() -> None:
     prompt = VOCABULARY.encode("abcabcab")
     asked = Task("doc", prompt, Limits(max_tokens=12, stop=("zz",)), log_probs=True)

@@ -141,3 +141,24 @@ def test_detokenizer_replaces_invalid_bytes_as_a_whole_decode_does(data: bytes) 
     assert "".join(detokenizer.feed(data[i : i + 1]) for i in range(len(data))) == data.decode(
         errors="replace"
     )
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("after", range(0, 22, 3))
+def test_a_pause_ends_with_whole_lines_and_takes_back_nothing_shown(size: int, after: int) -> None:
+    text = "\n \none two\n  three\nfour\n"
+    rules, shown, reason = StopRules(Limits(lines_ms=0.0)), b"", None
+    for start in range(0, len(text), size):
+        reason = rules.feed(text[start : start + size].encode())
+        if reason is None and start + size > after:
+            reason = rules.pause()
+        assert rules.bytes(0, rules.settled).startswith(shown)
+        shown = rules.bytes(0, rules.settled)
+        if reason is not None:
+            break
+    kept = rules.bytes(0, rules.end).decode()
+    assert reason is FinishReason.PAUSE
+    assert kept in ("\n \none two", "\n \none two\n  three", "\n \none two\n  three\nfour")
+    assert kept.startswith(shown.decode())
+    if size == 1:
+        assert kept == ("\n \none two" if after < 18 else "\n \none two\n  three")

@@ -34,6 +34,7 @@ class FinishReason(StrEnum):
     LINES = "lines"  # the line limit was reached
     SCOPE = "scope"  # a line was indented less than the cursor's
     LENGTH = "length"  # max_tokens, or the context is full
+    PAUSE = "pause"  # the time for more than the lines that are whole is used up
     DEADLINE = "deadline"  # the time budget is used up; the text is what there was
 
 
@@ -50,6 +51,7 @@ class Limits:
     max_lines: int | None = None
     indent_scope: bool = False
     budget_ms: float | None = None  # counted from when decoding starts to work on the request
+    lines_ms: float | None = None  # after so long, counted likewise, the text ends with its last whole line
     ignore_end: bool = False  # an end token is an id like others, without text: for measurements of speed
 
     def __post_init__(self) -> None:
@@ -59,6 +61,8 @@ class Limits:
             require_number("Limits.max_lines", self.max_lines, 1, math.inf, "Use None for any.", whole=True)
         if self.budget_ms is not None:
             require_number("Limits.budget_ms", self.budget_ms, 0, math.inf, "Use None for any time.")
+        if self.lines_ms is not None:
+            require_number("Limits.lines_ms", self.lines_ms, 0, math.inf, "Use None for any time.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from velospec.core.request import InfillRequest, Limits, TextRequest
 from velospec.daemon import learning_frames as learning
 from velospec.daemon.codec import from_plain, to_plain
 
-PROTOCOL = 5
+PROTOCOL = 6
 """Grows with each change that an older peer would misread."""
 
 ANY_BUILD = ""

@@ -93,7 +93,7 @@ class Decoder:
             CancelledError: `cancel` was cancelled.
             BackendError: The backend failed; the slot's record still mirrors its KV cache.
         """
-        deadline = _deadline(task.limits)
+        deadline, pause = _at(task.limits.budget_ms), _at(task.limits.lines_ms)
         self._check(task)
         slot = self.slots.acquire(task.document, task.ids, background=task.background)
         # The last id decided needs no position of its own: it is never scored.
@@ -118,6 +118,7 @@ class Decoder:
             trims=self._trims,
             cancel=cancel,
             deadline=deadline,
+            pause=pause,
             tally=Tally(len(task.ids), len(slot.ids)),
             speculate=task.speculate and self._rollback,
             language=task.language,
@@ -166,5 +167,6 @@ class Decoder:
             )
 
 
-def _deadline(limits: Limits) -> float | None:
-    return None if limits.budget_ms is None else time.monotonic() + limits.budget_ms / 1000
+def _at(milliseconds: float | None) -> float | None:
+    """When that will have passed, on the clock of time.monotonic."""
+    return None if milliseconds is None else time.monotonic() + milliseconds / 1000

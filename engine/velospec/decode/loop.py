@@ -38,6 +38,7 @@ class Job:
     constraint: Constraint | None
     cancel: CancelToken
     deadline: float | None  # on the clock of time.monotonic, beside the token's own
+    pause: float | None  # likewise: when the output is to end with whole lines
     tally: Tally
     speculate: bool
     grammar: GrammarCursor | None = None  # part of `constraint`, which is what restricts
@@ -90,6 +91,10 @@ class Loop:
                 return finish
             if job.grammar is not None and job.grammar.complete:
                 return FinishReason.END  # the only choice that is left to the target
+            if job.pause is not None and time.monotonic() > job.pause:
+                job.pause = None
+                if job.output.pause() is not None:
+                    return FinishReason.PAUSE
             if not _may_go_on(job):
                 return FinishReason.DEADLINE
             pending = verdict.bonus

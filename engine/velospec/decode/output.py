@@ -63,6 +63,12 @@ class Output:
         self._show(self._rules.settled)
         return finish
 
+    def pause(self) -> FinishReason | None:
+        """The time for more is used up: end with whole lines, now or as soon as there is one."""
+        finish = self._rules.pause()
+        self._show(self._rules.settled)
+        return finish
+
     def close(self) -> tuple[str, int]:
         """The text, whole characters only, and how many ids lie wholly inside it."""
         self._show(self._rules.end)

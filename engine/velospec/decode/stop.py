@@ -31,6 +31,8 @@ class StopRules:
         self._longest = max(map(len, self._stops), default=0)
         self._lines_left = limits.max_lines
         self._scope = IndentScope(cursor_line) if limits.indent_scope else None
+        self._may_pause = limits.lines_ms is not None
+        self._pausing = False
         self.end = 0
         self.settled = 0
 
@@ -50,6 +52,15 @@ class StopRules:
         self.settled = self._settle()
         return None
 
+    def pause(self) -> FinishReason | None:
+        """End with the last line that is whole; where none is yet, with the one that is being written."""
+        self._pausing = True
+        end = self._last_line_end()
+        if end is None:
+            return None
+        self.end = self.settled = end
+        return FinishReason.PAUSE
+
     def bytes(self, start: int, end: int) -> bytes:
         return bytes(self._bytes[start:end])
 
@@ -59,6 +70,7 @@ class StopRules:
             (self._find_stop(start), FinishReason.STOP),
             (self._find_line_limit(start), FinishReason.LINES),
             (scope, FinishReason.SCOPE),
+            (self._find_pause(start), FinishReason.PAUSE),
         ]
 
     def _find_stop(self, start: int) -> int | None:
@@ -78,6 +90,15 @@ class StopRules:
             at = self._bytes.find(b"\n", at + 1)
         return None
 
+    def _find_pause(self, start: int) -> int | None:
+        """Where the line ends that the text is to end with."""
+        if not self._pausing:
+            return None
+        at = self._bytes.find(b"\n", start)
+        while at >= 0 and not self._bytes[:at].strip():
+            at = self._bytes.find(b"\n", at + 1)
+        return at if at >= 0 else None
+
     def _settle(self) -> int:
         """How many bytes no later token can take back."""
         size = len(self._bytes)
@@ -89,7 +110,13 @@ class StopRules:
                     break
         if self._scope is not None:
             settled = min(settled, self._scope.settled(size))
-        return settled
+        line_end = self._last_line_end() if self._may_pause and not self._pausing else None
+        return settled if line_end is None else min(settled, line_end)
+
+    def _last_line_end(self) -> int | None:
+        """Where the last whole line ends; None if there is none with text."""
+        end = self._bytes.rfind(b"\n")
+        return end if self._bytes[: max(end, 0)].strip() else None
 
 
 class IndentScope:

@@ -11,8 +11,9 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from velospec.core.request import Completion, FinishReason
+from velospec.core.request import Completion
 from velospec.core.statistics import Statistics
+from velospec_lsp.completion.asking import HURRIED
 from velospec_lsp.completion.cache import Written
 from velospec_lsp.completion.work import Work
 from velospec_lsp.events import Listener
@@ -42,7 +43,7 @@ class Answers(Listener):
         """Keep the answer of `work`, if it is one that would come again: whole, and free of a schema."""
         uri, answer = work.query.document.uri, work.answer
         self._last.pop(uri, None)
-        if work.guidance is not None or answer.finish is FinishReason.DEADLINE:
+        if work.guidance is not None or answer.finish in HURRIED:
             return
         written = Written(work.site.prefix, work.site.suffix, answer.text)
         self._last[uri] = _Answer(written, answer, work.settings, work.extent.lines)

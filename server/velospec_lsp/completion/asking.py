@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CUT_OFF = frozenset({FinishReason.LENGTH, FinishReason.DEADLINE})
-"""Why an answer ended where the model would have gone on."""
+"""Why an answer ended where the model would have gone on, in the middle of a line or a statement."""
+
+HURRIED = frozenset({FinishReason.PAUSE, FinishReason.DEADLINE})
+"""Why an answer ended because somebody waits for it: there is more to be had later."""
+
+_FIRST_LOOK_MS = 120.0
+"""After so long an automatic answer ends with its last whole line.
+
+A line that comes at once is worth more than a block that comes late; what follows is prefetched meanwhile.
+"""
 
 
 class Infiller(Protocol):
@@ -127,6 +136,7 @@ class Asking:
     def request(self, work: Work, budget_ms: int, grammar: Grammar | None = None) -> InfillRequest:
         """What the model is asked at the place of `work`."""
         uri, settings, site = work.query.document.uri, work.settings, work.site
+        waited_for = not work.query.manual and not work.run.ahead and work.guidance is None
         return InfillRequest(
             document=uri,
             prefix=site.prefix,
@@ -137,13 +147,14 @@ class Asking:
                 max_lines=work.extent.lines,
                 indent_scope=work.extent.in_block,
                 budget_ms=float(budget_ms),
+                lines_ms=_FIRST_LOOK_MS if waited_for else None,
             ),
             speculate=settings.speculate,
             workspace=self._pipeline.workspace_of(work.query.document.home),
             grammar=grammar,
             log_probs=True,
-            background=work.run.ahead,
             context=work.context,
+            background=work.run.ahead,
         )
 
 

@@ -12,10 +12,10 @@ from dataclasses import replace
 from inspect import isawaitable
 
 from velospec.core.errors import VeloSpecError
-from velospec.core.request import Completion, FinishReason
+from velospec.core.request import Completion
 from velospec_lsp.completion.alternatives import MOST, Alternatives, first_line
 from velospec_lsp.completion.answers import Answers
-from velospec_lsp.completion.asking import CUT_OFF, Asking, Infiller, nothing_left
+from velospec_lsp.completion.asking import CUT_OFF, HURRIED, Asking, Infiller, nothing_left
 from velospec_lsp.completion.cache import Hit, OfferCache
 from velospec_lsp.completion.context.assemble import Context
 from velospec_lsp.completion.extent import extent_of
@@ -216,7 +216,7 @@ class Pipeline(Listener):
 
     def _keep(self, work: Work) -> None:
         hit = Hit(f"v{next(self._numbers)}", "", work.text, fitted=work.guidance is not None)
-        cut = work.answer.finish is FinishReason.DEADLINE and not work.query.manual
+        cut = work.answer.finish in HURRIED and not work.query.manual
         self.cache.put(work.query.document.uri, work.site, hit, cut=cut)
         work.found = (hit,)
 
