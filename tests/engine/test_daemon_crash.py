@@ -15,6 +15,7 @@ import pytest
 from tests.support.daemon_harness import ask
 from tests.support.daemon_processes import client, kinds, listening, recovered, settings, until
 from velospec.core.errors import DaemonError, NativeCrashError, VeloSpecError
+from velospec.daemon import loss
 from velospec.daemon.client import run_sync
 from velospec.daemon.exit_record import ExitRecord, Phase, explain, read_record
 from velospec.daemon.running import running_daemons, supervisor_pid
@@ -41,6 +42,28 @@ def test_sigkill_mid_request_is_an_error_then_a_working_answer_within_the_back_o
             assert failures >= 1
             assert time.monotonic() - lost >= 0.4  # the first pause is half a second
             assert kinds(heard) == ["crashed", "restarted"]
+
+    asyncio.run(test())
+
+
+def test_a_supervisor_that_is_slow_to_notice_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loss, "_ALIVE_SECONDS", 0.2)
+
+    async def test() -> None:
+        async with listening() as (one, heard):
+            await one.infill(ask("say warm"))
+            pid = (await one.status())["pid"]
+            supervisor = supervisor_pid(running_daemons()[0])
+            assert supervisor
+            task = asyncio.create_task(one.infill(ask("wait gate")))
+            os.kill(supervisor, signal.SIGSTOP)
+            os.kill(pid, signal.SIGKILL)
+            await asyncio.wait([task], timeout=1.5)
+            os.kill(supervisor, signal.SIGCONT)
+            with pytest.raises(DaemonError, match="killed, most likely because memory ran out"):
+                await task
+            assert (await recovered(lambda: one.infill(ask("say back"))))[0].text == "back"
+            assert kinds(heard)[:1] == ["crashed"]
 
     asyncio.run(test())
 

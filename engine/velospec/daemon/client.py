@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 import time
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from velospec.core.errors import DaemonError, VeloSpecError
 from velospec.core.request import Completion, InfillRequest, TextRequest
@@ -19,21 +18,18 @@ from velospec.daemon import protocol as p
 from velospec.daemon.build import current_build
 from velospec.daemon.codec import from_plain
 from velospec.daemon.endpoint import Endpoint
-from velospec.daemon.exit_record import explain, read_record
+from velospec.daemon.exit_record import explain
 from velospec.daemon.launcher import Launcher
 from velospec.daemon.link import Link, greet, our_hello
+from velospec.daemon.loss import how_it_ended, lives
 from velospec.daemon.running import stop_daemons
 from velospec.daemon.teaching import Teaching
-
-if TYPE_CHECKING:
-    from velospec.daemon.exit_record import ExitRecord
 
 T = TypeVar("T")
 OnText = Callable[[str], None]
 Event, EventKind = p.Event, p.EventKind
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds between a crash and the restart
-_RECORD_SECONDS = 1.0  # how long the supervisor may take to write how the daemon ended
 
 
 class DaemonClient(Teaching):
@@ -188,8 +184,8 @@ class DaemonClient(Teaching):
             self._link = None
         if link.goodbye is not None:
             return
-        record = await self._record(link.welcome.pid)
-        if record is None and _lives(link.welcome.pid):
+        record = await how_it_ended(self._endpoints(), link.welcome.pid)
+        if record is None and lives(link.welcome.pid):
             link.fail(DaemonError("The connection to the daemon was lost."))
             return
         error = explain(record)
@@ -217,16 +213,6 @@ class DaemonClient(Teaching):
         self._retry_at = time.monotonic() + self._pause
         self._pause = min(self._pause * 2, _LONGEST_PAUSE)
 
-    async def _record(self, pid: int) -> ExitRecord | None:
-        until = time.monotonic() + _RECORD_SECONDS
-        while time.monotonic() < until:
-            for endpoint in self._endpoints():
-                record = read_record(endpoint.exit_file, pid)
-                if record:
-                    return record
-            await asyncio.sleep(0.02)
-        return None
-
 
 def run_sync(work: Callable[[DaemonClient], Awaitable[T]], **settings: Any) -> T:
     """Run `work` with a client of its own, for commands; `settings` are those of DaemonClient."""
@@ -236,16 +222,6 @@ def run_sync(work: Callable[[DaemonClient], Awaitable[T]], **settings: Any) -> T
             return await work(client)
 
     return asyncio.run(run())
-
-
-def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return False  # another user's process has the number by now
-    return True
 
 
 def _completion(value: object) -> Completion:
