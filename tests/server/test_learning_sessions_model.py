@@ -16,7 +16,7 @@ from tests.support.wire import WITH_INLINE, Wire
 from velospec.daemon.running import stop_daemons
 from velospec.models.store import InstalledModel
 
-pytestmark = [pytest.mark.model, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.model, pytest.mark.slow, pytest.mark.timeout(600)]
 
 SETTINGS = {"budgetMs": 20_000, "minConfidence": 0, "maxLines": 8}
 SHAPES = ("circle", "square", "triangle", "hexagon", "pentagon", "ellipse")
