@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from velospec_lsp.completion.outline import PAIRS, Outline, unclosed
+from velospec_lsp.completion.outline import Outline, unclosed
 from velospec_lsp.completion.site import Site
 from velospec_lsp.completion.tail import covers
 from velospec_lsp.filters.brackets import behind, outline_of
@@ -17,8 +17,8 @@ _STRING_MARK = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z]{1,2}\Z")
 def cut_unclosed(text: str, site: Site) -> str:
     """A `text` of one line, up to the first bracket or quote that stays open in it and behind it.
 
-    At the end of a line, one that ends with an opening bracket begins something of several lines and stays.
-    So do texts of several lines: these the user has in view whole.
+    At the end of a line, one that ends with an opening brace begins a block and stays; another bracket there
+    is only what is left of a text of several lines. Texts of several lines stay: the user has them in view.
     """
     if site.facts.prose or "\n" in text.rstrip():
         return text
@@ -36,9 +36,7 @@ def cut_unclosed(text: str, site: Site) -> str:
 
 
 def _begins_block(text: str) -> bool:
-    """Whether `text` ends with an opening bracket, and is more than a lone one that is no brace."""
-    content = text.strip()
-    return content == "{" or (content[-1:] in PAIRS and content.strip("([{ ") != "")
+    return text.rstrip()[-1:] == "{"
 
 
 def _first_unclosed(text: str, found: Outline, site: Site) -> int | None:
