@@ -30,6 +30,10 @@ _BETWEEN = 0.02  # seconds after which a request is superseded
 _SETTLE = 0.1  # seconds that either side gets to end what it does when nobody waits
 
 
+_COUNTS = ("prompt_tokens", "reused_tokens", "new_tokens", "steps")
+"""What a row takes of what `velospec.why` tells about the model."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A cursor in a file: what stands before and behind it, and what its author wrote there."""
@@ -67,9 +71,8 @@ class Desk:
         answer = await self.session.ask(self.file, self.index, by_hand=False)
         counts = await self.session.model_counts(self.file)
         kind = Kind.WARM if counts else Kind.TYPED
-        row = Row(
-            self.place.name, kind, 1000 * answer.seconds, bool(answer.text), int(bool(counts)), **counts
-        )
+        told = {name: counts[name] for name in _COUNTS if name in counts}
+        row = Row(self.place.name, kind, 1000 * answer.seconds, bool(answer.text), int(bool(counts)), **told)
         return answer, row
 
     def rest(self, answer: Answer) -> str:
